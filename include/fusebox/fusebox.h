@@ -1,0 +1,122 @@
+/* Fusebox: fused decode kernels, planned, compiled and cached at run time, launched on your stream.
+ *
+ *   engine (one GPU)  ->  op (dimensions)  ->  binding (one layer's weights)  ->  launch
+ *
+ * Every function returns a fusebox_status (0 is OK) and throws nothing; outputs come last and are
+ * written only on OK unless said otherwise; a message for the thread's last failure is in
+ * fusebox_last_error_message(). Every struct begins with struct_size = sizeof(the struct): a
+ * smaller, known size is an older caller and works; 0 or a larger one is INVALID_ARGUMENT. Zero
+ * every other field you do not set. NULL options mean defaults. Dimensions and strides are in
+ * elements; what counts bytes says so in its name. All functions are thread-safe, except that a
+ * handle must not be destroyed while another call uses it. Nothing happens before the first call;
+ * fork only before it. C99; no CUDA header. fusebox.hpp wraps this one to one. */
+#ifndef FUSEBOX_FUSEBOX_H_
+#define FUSEBOX_FUSEBOX_H_
+
+#include "fusebox/export.h"
+#include "fusebox/ffn.h"
+#include "fusebox/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Strings are borrowed during the call. A field that is not 0 or NULL beats its environment
+ * variable. */
+typedef struct fusebox_engine_options {
+  size_t struct_size;
+  int32_t device_ordinal; /* CUDA ordinal; -1: no GPU, plan and compile for device_profile only */
+  const char*
+      device_profile; /* "h200-sxm", ...; NULL: FUSEBOX_DEVICE_PROFILE, else by the GPU's name */
+  const char* cache_dirs; /* colon list, all searched, the first written; NULL: FUSEBOX_CACHE_DIR,
+                             else the user's */
+  fusebox_compile_mode compile_mode;
+  int32_t compile_threads; /* of background compilation; 0: FUSEBOX_COMPILE_THREADS */
+  fusebox_switch pdl;      /* programmatic dependent launch */
+  fusebox_log_level log_level;
+  fusebox_log_callback log_callback; /* NULL: FUSEBOX_LOG_FILE, else stderr */
+  void* log_user;                    /* handed to log_callback */
+} fusebox_engine_options;
+
+/* Counters since the engine was made. Appended to, never reordered. */
+typedef struct fusebox_engine_stats_values {
+  size_t struct_size;
+  uint64_t launches;           /* kernels enqueued */
+  uint64_t launches_not_ready; /* launches answered NOT_READY */
+  uint64_t launches_declined;  /* launches answered DECLINED */
+  uint64_t launches_failed;    /* launches answered otherwise */
+  uint64_t ops_created;
+  uint64_t ops_declined;
+  uint64_t kernels_ready; /* loaded on the GPU; of an engine without GPU: compiled or found */
+  uint64_t kernels_failed;
+  uint64_t cache_memory_hits;
+  uint64_t cache_disk_hits;
+  uint64_t cache_misses;
+  uint64_t cache_bad_entries; /* set aside: checksum, truncation, unreadable metadata */
+  uint64_t cache_write_failures;
+  uint64_t compiles;
+  uint64_t compile_microseconds; /* in NVRTC, summed over compiles */
+} fusebox_engine_stats_values;
+
+FUSEBOX_API const char* fusebox_version(void) FUSEBOX_NOEXCEPT; /* "0.1.0"; static */
+/* Name of a status, "DECLINED"; "UNKNOWN" for other numbers; static. */
+FUSEBOX_API const char* fusebox_status_string(fusebox_status status) FUSEBOX_NOEXCEPT;
+/* One sentence about the last call on this thread that did not return OK: what was asked, which
+ * limit it met, what to do. Empty before the first. Valid until the thread's next such call. */
+FUSEBOX_API const char* fusebox_last_error_message(void) FUSEBOX_NOEXCEPT;
+
+/* UNAVAILABLE: no driver, no such GPU, or not a Hopper. INVALID_ARGUMENT: an option or a FUSEBOX_
+ * variable is wrong. The device's primary context is retained until the engine and its ops are
+ * gone; the current context stays. */
+FUSEBOX_API fusebox_status fusebox_engine_create(const fusebox_engine_options* options,
+                                                 fusebox_engine** out) FUSEBOX_NOEXCEPT;
+/* Waits for background work under way and drops what is queued. Ops and bindings not yet destroyed
+ * stay usable for launches. NULL is fine. */
+FUSEBOX_API fusebox_status fusebox_engine_destroy(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
+
+/* Fixes the set of ready kernels: fusebox_op_is_ready does not change after it. Later prepares of
+ * what is not ready answer NOT_READY. Call fusebox_engine_wait first where ranks must agree. */
+FUSEBOX_API fusebox_status fusebox_engine_freeze(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
+/* Waits for queued background work; negative: without limit. NOT_READY when the time is up. */
+FUSEBOX_API fusebox_status fusebox_engine_wait(fusebox_engine* engine,
+                                               int64_t timeout_ms) FUSEBOX_NOEXCEPT;
+FUSEBOX_API fusebox_status fusebox_engine_stats(const fusebox_engine* engine,
+                                                fusebox_engine_stats_values* out) FUSEBOX_NOEXCEPT;
+/* Prometheus text. `*needed_bytes` (may be NULL) always gets the size with the final 0; buffer NULL
+ * with 0 bytes only asks for it, a buffer that is too small is INVALID_ARGUMENT. */
+FUSEBOX_API fusebox_status fusebox_engine_stats_text(const fusebox_engine* engine, char* buffer,
+                                                     size_t buffer_bytes,
+                                                     size_t* needed_bytes) FUSEBOX_NOEXCEPT;
+
+/* Loads or compiles the kernels for these token counts, each rounded up to its tile (8, 16, 32).
+ * Every count is tried; the status is the first one that is not OK. Background: OK means queued;
+ * see fusebox_op_is_ready. Not during stream capture on this thread. COMPILE_FAILED, UNAVAILABLE
+ * (no NVRTC; the plan does not fit this very GPU), DECLINED. */
+FUSEBOX_API fusebox_status fusebox_op_prepare(fusebox_op* op, const int32_t* tokens,
+                                              size_t num_tokens,
+                                              fusebox_prepare_mode mode) FUSEBOX_NOEXCEPT;
+/* `*out`: 1 when a launch with this many tokens would find its kernel, else 0. */
+FUSEBOX_API fusebox_status fusebox_op_is_ready(const fusebox_op* op, int32_t tokens,
+                                               int32_t* out) FUSEBOX_NOEXCEPT;
+/* Bytes of workspace for launches of up to max_tokens tokens (0: the op's maximum). */
+FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32_t max_tokens,
+                                                     size_t* out_bytes) FUSEBOX_NOEXCEPT;
+/* Fills the caller's device memory (256-byte aligned) on the caller's stream, once, before its
+ * first launch; launches leave it as they found it. Again after other work wrote to it. One
+ * workspace serves all ops of an engine on a stream, if it has the largest one's size. */
+FUSEBOX_API fusebox_status fusebox_workspace_init(const fusebox_op* op, void* workspace,
+                                                  size_t workspace_bytes,
+                                                  struct CUstream_st* stream) FUSEBOX_NOEXCEPT;
+/* The plan for this token count with its cost terms, as JSON; sizes as in
+ * fusebox_engine_stats_text. */
+FUSEBOX_API fusebox_status fusebox_op_plan_json(const fusebox_op* op, int32_t tokens, char* buffer,
+                                                size_t buffer_bytes,
+                                                size_t* needed_bytes) FUSEBOX_NOEXCEPT;
+FUSEBOX_API fusebox_status fusebox_op_destroy(fusebox_op* op)
+    FUSEBOX_NOEXCEPT; /* bindings may outlive it; NULL is fine */
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FUSEBOX_FUSEBOX_H_ */
