@@ -32,6 +32,7 @@ else()
   set(fusebox_abseil_source "${abseil_SOURCE_DIR}")
 endif()
 message(STATUS "abseil: ${fusebox_abseil_source}")
+add_compile_options("-ffile-prefix-map=${fusebox_abseil_source}/=")
 
 set(ABSL_PROPAGATE_CXX_STD ON)
 set(ABSL_ENABLE_INSTALL OFF)

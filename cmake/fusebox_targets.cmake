@@ -103,8 +103,7 @@ function(fusebox_program)
   add_executable(${arg_NAME} ${arg_SOURCES})
   target_include_directories(${arg_NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${arg_NAME} PRIVATE ${items} fusebox_warnings Threads::Threads)
-  set_target_properties(${arg_NAME} PROPERTIES
-    OUTPUT_NAME ${arg_OUTPUT} INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(${arg_NAME} PROPERTIES OUTPUT_NAME ${arg_OUTPUT})
 endfunction()
 
 # fusebox_test(NAME search_test SOURCES search_test.cc DEPS plan reference LABELS host
