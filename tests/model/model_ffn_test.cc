@@ -1,0 +1,206 @@
+#include "src/model/model_ffn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "src/base/status.h"
+#include "src/model/family.h"
+
+namespace fusebox {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string Sentence(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(ModelFfnTest, ReadsEveryModelOfTheBench) {
+  struct Case {
+    std::string file;
+    std::string family;
+    int64_t layers, hidden, intermediate;
+    Activation activation;
+    FfnForm form;
+    Biases biases;
+    std::string dtype;
+  };
+  const auto gated = FfnForm::kGated;
+  const auto plain = FfnForm::kPlain;
+  const Case cases[] = {
+      {"meta-llama--Llama-2-7b-hf", "llama", 32, 4096, 11008, Activation::kSilu, gated,
+       Biases::kNone, "float16"},
+      {"meta-llama--Llama-3.1-8B", "llama", 32, 4096, 14336, Activation::kSilu, gated,
+       Biases::kNone, "bfloat16"},
+      {"meta-llama--Llama-3.2-1B", "llama", 16, 2048, 8192, Activation::kSilu, gated, Biases::kNone,
+       "bfloat16"},
+      {"Qwen--Qwen2.5-0.5B", "qwen2", 24, 896, 4864, Activation::kSilu, gated, Biases::kNone,
+       "bfloat16"},
+      {"Qwen--Qwen2.5-1.5B-Instruct", "qwen2", 28, 1536, 8960, Activation::kSilu, gated,
+       Biases::kNone, "bfloat16"},
+      {"Qwen--Qwen2.5-7B", "qwen2", 28, 3584, 18944, Activation::kSilu, gated, Biases::kNone,
+       "bfloat16"},
+      {"Qwen--Qwen3-0.6B", "qwen3", 28, 1024, 3072, Activation::kSilu, gated, Biases::kNone,
+       "bfloat16"},
+      {"Qwen--Qwen3-8B", "qwen3", 36, 4096, 12288, Activation::kSilu, gated, Biases::kNone,
+       "bfloat16"},
+      {"mistralai--Mistral-7B-v0.1", "mistral", 32, 4096, 14336, Activation::kSilu, gated,
+       Biases::kNone, "bfloat16"},
+      {"facebook--opt-1.3b", "opt", 24, 2048, 8192, Activation::kRelu, plain, Biases::kPresent, ""},
+      {"EleutherAI--pythia-2.8b", "gpt_neox", 32, 2560, 10240, Activation::kGeluErf, plain,
+       Biases::kPresent, ""},
+  };
+  for (const Case& c : cases) {
+    const auto model = ParseModelConfig(FileText("bench/models/" + c.file + ".json"));
+    ASSERT_TRUE(model.ok()) << c.file << ": " << model.status();
+    EXPECT_EQ(model->family, c.family) << c.file;
+    EXPECT_EQ(model->num_layers, c.layers) << c.file;
+    EXPECT_EQ(model->hidden.value(), c.hidden) << c.file;
+    EXPECT_EQ(model->intermediate.value(), c.intermediate) << c.file;
+    EXPECT_EQ(model->activation, c.activation) << c.file;
+    EXPECT_EQ(model->form, c.form) << c.file;
+    EXPECT_EQ(model->biases, c.biases) << c.file;
+    EXPECT_EQ(model->checkpoint_dtype, c.dtype) << c.file;
+  }
+}
+
+TEST(ModelFfnTest, TakesTransformersDefaultsForActivationAndBiases) {
+  struct Case {
+    std::string text;
+    Activation activation;
+    Biases biases;
+  };
+  const std::string dims = R"("num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128)";
+  const std::string opt =
+      R"({"model_type": "opt", "num_hidden_layers": 2, "hidden_size": 64, "ffn_dim": 128)";
+  const Case cases[] = {
+      {R"({"model_type": "llama", )" + dims + "}", Activation::kSilu, Biases::kNone},
+      {R"({"model_type": "llama", "mlp_bias": true, )" + dims + "}", Activation::kSilu,
+       Biases::kPresent},
+      {R"({"model_type": "llama", "mlp_bias": null, )" + dims + "}", Activation::kSilu,
+       Biases::kNone},
+      {R"({"model_type": "llama", "hidden_act": "relu", )" + dims + "}", Activation::kRelu,
+       Biases::kNone},
+      {R"({"model_type": "qwen2", "mlp_bias": true, )" + dims + "}", Activation::kSilu,
+       Biases::kNone},
+      {R"({"model_type": "gpt_neox", )" + dims + "}", Activation::kGeluErf, Biases::kPresent},
+      {opt + "}", Activation::kRelu, Biases::kPresent},
+      {opt + R"(, "enable_bias": false})", Activation::kRelu, Biases::kNone},
+      {R"({"architectures": ["Qwen3ForCausalLM"], )" + dims + "}", Activation::kSilu,
+       Biases::kNone},
+  };
+  for (const Case& c : cases) {
+    const auto model = ParseModelConfig(c.text);
+    ASSERT_TRUE(model.ok()) << c.text << ": " << model.status();
+    EXPECT_EQ(model->activation, c.activation) << c.text;
+    EXPECT_EQ(model->biases, c.biases) << c.text;
+  }
+}
+
+TEST(ModelFfnTest, DeclinesUnservedModelsByRule) {
+  struct Case {
+    std::string text;
+    std::string sentence;
+  };
+  const std::string dims =
+      R"("num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128})";
+  const std::string served = "this version serves llama, qwen2, qwen3, mistral, opt, gpt_neox";
+  const Case cases[] = {
+      {R"({"model_type": "gemma2"})", "architecture: \"gemma2\" is not served; " + served},
+      {R"({"model_type": "qwen2_moe", "architectures": ["Qwen2MoeForCausalLM"]})",
+       "architecture: \"qwen2_moe\""},
+      {R"({"architectures": ["Qwen2MoeForCausalLM"]})",
+       "architecture: \"Qwen2MoeForCausalLM\" is not served"},
+      {R"({"model_type": "llama", "architectures": ["GPT2LMHeadModel"]})",
+       "architecture: model_type llama but architectures names \"GPT2LMHeadModel\""},
+      {R"({"model_type": "llama", "hidden_act": "gelu_pytorch_tanh", )" + dims,
+       "activation: hidden_act is \"gelu_pytorch_tanh\"; this version serves silu, gelu (erf) and "
+       "relu"},
+      {R"({"model_type": "llama", "quantization_config": {"quant_method": "fp8"}, )" + dims,
+       "quantization: the config has a quantization_config"},
+  };
+  for (const Case& c : cases) {
+    const auto model = ParseModelConfig(c.text);
+    EXPECT_TRUE(IsDeclined(model.status())) << c.text << ": " << model.status();
+    EXPECT_THAT(Sentence(model.status()), StartsWith(c.sentence)) << c.text;
+  }
+}
+
+TEST(ModelFfnTest, RefusesBrokenConfigsByFieldName) {
+  struct Case {
+    std::string text;
+    std::string sentence;
+  };
+  const Case cases[] = {
+      {"{}", "fields model_type and architectures are both missing"},
+      {R"({"model_type": 7})", "field model_type is 7; a string is needed"},
+      {R"({"model_type": "llama", "architectures": "LlamaForCausalLM"})", "field architectures is"},
+      {R"({"model_type": "llama"})", "field num_hidden_layers is missing"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2})", "field hidden_size is missing"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64})",
+       "field intermediate_size is missing"},
+      {R"({"model_type": "opt", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128})",
+       "field ffn_dim is missing"},
+      {R"({"model_type": "llama", "num_hidden_layers": 0})", "field num_hidden_layers is 0"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 0})",
+       "field hidden_size is 0"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": -1})",
+       "field hidden_size is -1"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": "64"})",
+       "field hidden_size is \"64\""},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 1000000000000})",
+       "field intermediate_size is 1000000000000; an integer from 1 to 1048576"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 8, "mlp_bias": 1})",
+       "field mlp_bias is 1; true or false"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 8,
+          "hidden_act": "banana"})",
+       "field hidden_act is \"banana\", which is no activation of transformers; accepted: silu, "
+       "swish, gelu"},
+      {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 8, "torch_dtype": 4})",
+       "field torch_dtype is 4; a string is needed"},
+  };
+  for (const Case& c : cases) {
+    const auto model = ParseModelConfig(c.text);
+    EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument)
+        << c.text << ": " << model.status();
+    EXPECT_THAT(Sentence(model.status()), StartsWith(c.sentence)) << c.text;
+  }
+}
+
+TEST(ModelFfnTest, NoSentenceHoldsANewline) {
+  const auto model = ParseModelConfig("{\"model_type\": \"a\\nb\"}");
+  EXPECT_THAT(Sentence(model.status()), HasSubstr("\"a\\nb\""));
+  EXPECT_EQ(Sentence(model.status()).find('\n'), std::string::npos);
+}
+
+TEST(ModelFfnTest, EveryTruncationOfARealConfigIsRefused) {
+  const std::string text = FileText("bench/models/meta-llama--Llama-3.1-8B.json");
+  const size_t end = text.rfind('}');
+  ASSERT_NE(end, std::string::npos);
+  for (size_t bytes = 0; bytes <= end; ++bytes) {
+    const auto model = ParseModelConfig(std::string_view(text).substr(0, bytes));
+    ASSERT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument) << bytes;
+    ASSERT_THAT(Sentence(model.status()), HasSubstr("truncated?")) << bytes;
+  }
+}
+
+TEST(FamilyTest, EachRowHasAnActivationThatIsServedByDefault) {
+  for (const Family& row : ServedFamilies()) {
+    EXPECT_TRUE(ActivationByName(row.activation_field, row.default_activation).ok())
+        << row.model_type;
+    EXPECT_TRUE(FindFamily(row.model_type, "").ok()) << row.model_type;
+  }
+}
+
+}  // namespace
+}  // namespace fusebox
