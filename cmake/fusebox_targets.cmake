@@ -1,6 +1,9 @@
 # The functions that every folder's CMakeLists.txt uses. In DEPS a bare name is one of ours
 # (base, plan, json, cuda_headers, ...: target fusebox_<name>); a name with :: is passed on.
 
+# Includes are spelled from the root, the public headers as their users spell them (fusebox/...).
+set(FUSEBOX_INCLUDE_DIRS "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+
 # Reads cmake/layers.txt: FUSEBOX_FOLDERS in order, FUSEBOX_LEVEL_<name>, FUSEBOX_FOLDER_<name>.
 set(FUSEBOX_FOLDERS)
 file(STRINGS "${PROJECT_SOURCE_DIR}/cmake/layers.txt" fusebox_layer_lines REGEX "^[a-z]")
@@ -75,11 +78,11 @@ function(fusebox_library)
   set(target fusebox_${arg_NAME})
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
-    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_include_directories(${target} PUBLIC ${FUSEBOX_INCLUDE_DIRS})
     target_link_libraries(${target} PUBLIC ${items} PRIVATE fusebox_warnings)
   else()
     add_library(${target} INTERFACE)
-    target_include_directories(${target} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_include_directories(${target} INTERFACE ${FUSEBOX_INCLUDE_DIRS})
     target_link_libraries(${target} INTERFACE ${items})
   endif()
   add_library(fusebox::${arg_NAME} ALIAS ${target})
@@ -101,7 +104,7 @@ function(fusebox_program)
   endif()
   fusebox_link_items(items ${arg_NAME} ${arg_DEPS})
   add_executable(${arg_NAME} ${arg_SOURCES})
-  target_include_directories(${arg_NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_include_directories(${arg_NAME} PRIVATE ${FUSEBOX_INCLUDE_DIRS})
   target_link_libraries(${arg_NAME} PRIVATE ${items} fusebox_warnings Threads::Threads)
   set_target_properties(${arg_NAME} PROPERTIES OUTPUT_NAME ${arg_OUTPUT})
 endfunction()
