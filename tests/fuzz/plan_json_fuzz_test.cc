@@ -1,0 +1,56 @@
+// Broken plan texts: each ends in a plan that prints and parses back to itself or in a sentence,
+// never in a crash.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/plan/fusion_plan.h"
+#include "tests/fuzz/text_mutator.h"
+
+namespace fusebox {
+namespace {
+
+constexpr int kVariants = 20000;
+
+FusionPlan SomePlan() {
+  FusionPlan plan;
+  plan.problem = {.hidden = DimK(4096), .intermediate = DimN(11008)};
+  plan.token_tile = 16;
+  plan.cluster_size = 8;
+  plan.num_clusters = 15;
+  plan.ring_slots = 6;
+  plan.activation_slots = 8;
+  plan.up = {.rows_per_cta = 96, .k_per_slot = 64, .k_warpgroups = 1};
+  plan.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
+  return plan;
+}
+
+TEST(PlanJsonFuzzTest, APlanParsesBackToItself) {
+  const absl::StatusOr<FusionPlan> parsed = FusionPlan::FromJson(SomePlan().ToJson());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(*parsed, SomePlan());
+}
+
+TEST(PlanJsonFuzzTest, AnyTextGivesAPlanThatPrintsBackOrASentence) {
+  const std::string seed = SomePlan().ToJson();
+  TextMutator mutator(7);
+  int accepted = 0;
+  for (int variant = 0; variant < kVariants; ++variant) {
+    const std::string text = mutator.Mutate(seed);
+    const absl::StatusOr<FusionPlan> plan = FusionPlan::FromJson(text);
+    if (!plan.ok()) {
+      EXPECT_FALSE(plan.status().message().empty()) << text;
+      EXPECT_EQ(plan.status().message().find('\n'), std::string::npos) << plan.status() << "\n"
+                                                                       << text;
+      continue;
+    }
+    ++accepted;
+    const absl::StatusOr<FusionPlan> again = FusionPlan::FromJson(plan->ToJson());
+    ASSERT_TRUE(again.ok()) << again.status() << "\n" << text;
+    EXPECT_EQ(*again, *plan) << text;
+  }
+  EXPECT_GT(accepted, 100);
+}
+
+}  // namespace
+}  // namespace fusebox
