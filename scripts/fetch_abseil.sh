@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Fetches the source of Debian's abseil and prints the folder it lies in.
-# The folder is shared by all clones: ${XDG_CACHE_HOME:-~/.cache}/fusebox-build/abseil-<version>.
+# The folder is shared by all clones: ${XDG_CACHE_HOME:-~/.cache}/fusebox-build/abseil-<version>-std.
 # A folder that exists is complete (unpacked aside, then renamed). The system's apt lists are
 # not touched: the deb-src list is derived from them into a temporary folder.
 set -euo pipefail
 
 version=20220623.1
 root="${XDG_CACHE_HOME:-$HOME/.cache}/fusebox-build"
-target="$root/abseil-$version"
+target="$root/abseil-$version-std"
 
 if [[ -f "$target/CMakeLists.txt" ]]; then
   printf '%s\n' "$target"
@@ -68,6 +68,10 @@ fi
   cat "$work/source.log" >&2
   exit 1
 }
+
+# Debian pins absl::string_view and its like to abseil's own types for the sake of its archives'
+# ABI. We build it for ourselves, so they are the standard's, as in the release itself.
+sed -i -E 's/^(#define ABSL_OPTION_USE_STD_[A-Z_]+) 0$/\1 2/' "$work/tree/absl/base/options.h"
 
 # Whoever loses a race against another clone uses the winner's copy.
 mv -T "$work/tree" "$target" 2>/dev/null || [[ -f "$target/CMakeLists.txt" ]]
