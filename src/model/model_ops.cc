@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -51,53 +52,52 @@ absl::StatusOr<FfnProblem> RankProblem(const ModelFfn& model, const ModelDemand&
 
 std::string RankName(const ModelFfn& model, const ModelDemand& demand, int64_t degree) {
   const int64_t intermediate = model.intermediate.value();
-  if (intermediate % degree == 0)
+  if (intermediate % degree == 0) {
     return ProblemOf(model, demand.engine, intermediate / degree).Name();
+  }
   return absl::StrCat(ProblemOf(model, demand.engine, intermediate).Name(), "/", degree);
 }
 
-void AppendRank(const ModelFfn& model, const ModelDemand& demand,
-                const std::vector<int64_t>& tokens, int64_t degree, std::vector<ModelOp>& ops) {
-  const std::string name = RankName(model, demand, degree);
-  const absl::StatusOr<FfnProblem> problem = RankProblem(model, demand, degree);
+// Sorted, each once. InvalidArgument where one is not positive or none is given.
+absl::StatusOr<std::vector<int64_t>> Positive(std::string_view what, std::vector<int64_t> values) {
+  if (values.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("no ", what, " was given; name at least one"));
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.front() >= 1) return values;
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " ", values.front(), " is not positive; give 1 or more"));
+}
+
+// One op a tile, and one declined op for the counts that no tile holds.
+std::vector<ModelOp> Tiled(const std::string& name, int64_t degree,
+                           const absl::StatusOr<FfnProblem>& problem,
+                           const std::vector<int64_t>& tokens) {
+  std::vector<ModelOp> ops;
+  const auto append = [&](std::vector<int64_t> counts, absl::StatusOr<TiledOp> op) {
+    ops.push_back({.name = name,
+                   .tensor_parallel = degree,
+                   .tokens = std::move(counts),
+                   .op = std::move(op)});
+  };
   if (!problem.ok()) {
-    ops.push_back(
-        {.name = name, .tensor_parallel = degree, .tokens = tokens, .op = problem.status()});
-    return;
+    append(tokens, problem.status());
+    return ops;
   }
   std::map<int, std::vector<int64_t>> by_tile;
   std::vector<int64_t> beyond;
   absl::Status refusal;
   for (const int64_t count : tokens) {
     const absl::StatusOr<int> tile = TokenTileFor(count);
-    if (tile.ok()) {
-      by_tile[*tile].push_back(count);
-    } else {
-      beyond.push_back(count);
-      refusal.Update(tile.status());
-    }
+    (tile.ok() ? by_tile[*tile] : beyond).push_back(count);
+    refusal.Update(tile.status());
   }
   for (auto& [tile, counts] : by_tile) {
-    ops.push_back({.name = name,
-                   .tensor_parallel = degree,
-                   .tokens = std::move(counts),
-                   .op = TiledOp{.problem = *problem, .token_tile = tile}});
+    append(std::move(counts), TiledOp{.problem = *problem, .token_tile = tile});
   }
-  if (!beyond.empty()) {
-    ops.push_back(
-        {.name = name, .tensor_parallel = degree, .tokens = std::move(beyond), .op = refusal});
-  }
-}
-
-absl::Status CheckPositive(std::string_view what, const std::vector<int64_t>& values) {
-  if (values.empty())
-    return absl::InvalidArgumentError(absl::StrCat("no ", what, " was given; name at least one"));
-  for (const int64_t value : values) {
-    if (value >= 1) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " ", value, " is not positive; give 1 or more"));
-  }
-  return absl::OkStatus();
+  if (!beyond.empty()) append(std::move(beyond), refusal);
+  return ops;
 }
 
 }  // namespace
@@ -114,20 +114,27 @@ absl::StatusOr<EnginePreset> FindEnginePreset(std::string_view name) {
 }
 
 absl::StatusOr<std::vector<ModelOp>> OpsForModel(const ModelFfn& model, const ModelDemand& demand) {
-  FUSEBOX_RETURN_IF_ERROR(CheckPositive("tensor-parallel degree", demand.tensor_parallel));
-  FUSEBOX_RETURN_IF_ERROR(CheckPositive("token count", demand.tokens));
-  std::vector<int64_t> tokens = demand.tokens;
-  std::sort(tokens.begin(), tokens.end());
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-
+  FUSEBOX_RETURN_IF_ERROR(Positive("tensor-parallel degree", demand.tensor_parallel).status());
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<int64_t> tokens,
+                           Positive("token count", demand.tokens));
   std::vector<ModelOp> ops;
-  std::vector<int64_t> done;
+  std::set<int64_t> done;
   for (const int64_t degree : demand.tensor_parallel) {
-    if (std::find(done.begin(), done.end(), degree) != done.end()) continue;
-    done.push_back(degree);
-    AppendRank(model, demand, tokens, degree, ops);
+    if (!done.insert(degree).second) continue;
+    for (ModelOp& op : Tiled(RankName(model, demand, degree), degree,
+                             RankProblem(model, demand, degree), tokens)) {
+      ops.push_back(std::move(op));
+    }
   }
   return ops;
+}
+
+absl::StatusOr<std::vector<ModelOp>> OpsOfProblem(const FfnProblem& fields,
+                                                  const std::vector<int64_t>& tokens) {
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, Positive("token count", tokens));
+  const absl::StatusOr<FfnProblem> problem = FfnProblem::Create(fields);
+  if (!problem.ok() && !IsDeclined(problem.status())) return problem.status();
+  return Tiled(fields.Name(), /*degree=*/1, problem, counts);
 }
 
 std::string_view ToString(WeightForm form) {

@@ -59,6 +59,11 @@ struct ModelOp {
 // InvalidArgument for a degree or a token count that is not positive, and for empty lists.
 absl::StatusOr<std::vector<ModelOp>> OpsForModel(const ModelFfn& model, const ModelDemand& demand);
 
+// One op by its dims, at each tile that `tokens` need. InvalidArgument for dims and counts that are
+// none.
+absl::StatusOr<std::vector<ModelOp>> OpsOfProblem(const FfnProblem& fields,
+                                                  const std::vector<int64_t>& tokens);
+
 std::string_view ToString(WeightForm form);  // "fused", "separate"
 
 }  // namespace fusebox
