@@ -1,0 +1,218 @@
+// `fusebox plan`: explains how one op, or each op of a model, is planned: cost terms, runners-up,
+// refused rules.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "runtime/config/config.h"
+#include "runtime/tools/command.h"
+#include "runtime/tools/gpu_option.h"
+#include "runtime/tools/model_options.h"
+#include "runtime/tools/table.h"
+#include "src/base/status.h"
+#include "src/plan/search.h"
+
+namespace fusebox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PlanOptions {
+  ModelOptions model;
+  std::string gpu;
+  int64_t hidden = 0;
+  int64_t intermediate = 0;
+  std::string activation;  // empty: silu when gated, gelu_erf when plain
+  std::string form = "gated";
+  std::string residual = "none";
+  bool json = false;
+};
+
+// The value of `choices` that is spelled `text`.
+template <typename Enum>
+absl::StatusOr<Enum> ByName(std::string_view option, std::string_view text,
+                            std::initializer_list<Enum> choices) {
+  std::string accepted;
+  for (const Enum choice : choices) {
+    if (ToString(choice) == text) return choice;
+    absl::StrAppend(&accepted, accepted.empty() ? "" : ", ", ToString(choice));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", text, " is unknown; accepted: ", accepted));
+}
+
+absl::StatusOr<FfnProblem> ProblemFrom(const PlanOptions& options) {
+  if (options.hidden == 0 || options.intermediate == 0) {
+    return absl::InvalidArgumentError(
+        "nothing to plan; pass --model FILE, or --hidden N and --intermediate N");
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(const FfnForm form,
+                           ByName("--form", options.form, {FfnForm::kGated, FfnForm::kPlain}));
+  Activation activation = form == FfnForm::kGated ? Activation::kSilu : Activation::kGeluErf;
+  if (!options.activation.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(activation,
+                             ByName("--activation", options.activation,
+                                    {Activation::kSilu, Activation::kGeluErf, Activation::kRelu}));
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(
+      const ResidualMode residual,
+      ByName("--residual", options.residual, {ResidualMode::kNone, ResidualMode::kAddAfter}));
+  return FfnProblem{.hidden = DimK(options.hidden),
+                    .intermediate = DimN(options.intermediate),
+                    .activation = activation,
+                    .form = form,
+                    .residual_mode = residual};
+}
+
+// The ops to explain: the model's, or the one given by its dims, at each token tile.
+absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
+  std::vector<ModelOp> ops;
+  if (options.model.model_files.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options));
+    return OpsOfProblem(fields, options.model.tokens);
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests,
+                           ReadModelRequests(options.model));
+  for (const ModelRequest& request : requests) {
+    if (!request.declined.ok()) {
+      ops.push_back(
+          {.name = request.model, .tokens = options.model.tokens, .op = request.declined});
+    }
+    ops.insert(ops.end(), request.ops.begin(), request.ops.end());
+  }
+  return ops;
+}
+
+absl::StatusOr<SearchReport> Explain(const ModelOp& op, const DeviceSpec& gpu) {
+  if (!op.op.ok()) return op.op.status();
+  return Search(op.op->problem, op.op->token_tile, gpu);
+}
+
+Json ReportJson(const ModelOp& op, const DeviceSpec& gpu,
+                const absl::StatusOr<SearchReport>& report) {
+  Json json = {{"op", op.name}, {"gpu", gpu.name}, {"tokens", op.tokens}};
+  if (!report.ok()) {
+    json["declined"] = std::string(report.status().message());
+    return json;
+  }
+  json["token_tile"] = op.op->token_tile;
+  json["search"] = Json::parse(report->ToJson(), nullptr, /*allow_exceptions=*/false);
+  return json;
+}
+
+// One row a term, in the order in which they add up; a phase shows what would bound it, largest
+// first.
+std::string CostText(const CostBreakdown& cost) {
+  Table table({{"term"}, {"us", Align::kRight}, {"of it"}});
+  const Json terms = Json::parse(cost.ToJson(), nullptr, /*allow_exceptions=*/false);
+  for (const auto& [name, value] : terms.items()) {
+    if (name == "us" || name == "floor_us" || name == "ratio") continue;
+    if (value.is_number()) {
+      const bool subtracted = name == "hidden_us" || name == "overlap_us";
+      table.AddRow({std::string(absl::StripSuffix(name, "_us")), Fixed(value.get<double>(), 2),
+                    subtracted ? "subtracted" : ""});
+      continue;
+    }
+    std::string parts = "largest of";
+    for (const auto& [part, us] : value.items()) {
+      if (part != "us" && us.is_number()) {
+        absl::StrAppend(&parts, " ", absl::StripSuffix(part, "_us"), " ",
+                        Fixed(us.template get<double>(), 2));
+      }
+    }
+    table.AddRow({name, Fixed(value.value("us", 0.0), 2), parts});
+  }
+  return table.ToText();
+}
+
+std::string RunnersUpText(const SearchReport& report) {
+  Table table({{"runner-up"}, {"us", Align::kRight}, {"slower", Align::kRight}});
+  for (const RankedPlan& ranked : report.runners_up) {
+    table.AddRow(
+        {ranked.plan.Summary(), Fixed(ranked.cost.us(), 2),
+         absl::StrCat(Fixed(100 * (ranked.cost.us() / report.best.cost.us() - 1), 1), " %")});
+  }
+  return table.ToText();
+}
+
+std::string RefusedText(const SearchReport& report) {
+  Table table({{"rule"}, {"refused", Align::kRight}, {"for example"}});
+  for (const RefusedCount& count : report.refused) {
+    table.AddRow({count.rule, absl::StrCat(count.candidates),
+                  absl::StrCat(count.example, ": ", count.sentence)});
+  }
+  return table.ToText();
+}
+
+void PrintReport(const ModelOp& op, const DeviceSpec& gpu,
+                 const absl::StatusOr<SearchReport>& report) {
+  if (!report.ok()) {
+    std::printf("%s: declined: %s\n\n", op.name.c_str(),
+                std::string(report.status().message()).c_str());
+    return;
+  }
+  const CostBreakdown& cost = report->best.cost;
+  std::printf("%s, token tile %d, on %s\n", op.name.c_str(), op.op->token_tile, gpu.name.c_str());
+  std::printf("plan       %s\n", report->best.plan.Summary().c_str());
+  std::printf("predicted  %.2f us, floor %.2f us, ratio %.2f\n", cost.us(), cost.floor_us,
+              cost.us() / cost.floor_us);
+  std::printf("candidates %lld, of them legal %lld\n\n",
+              static_cast<long long>(report->num_candidates),
+              static_cast<long long>(report->num_legal));
+  std::printf("%s\n", CostText(cost).c_str());
+  if (!report->runners_up.empty()) std::printf("%s\n", RunnersUpText(*report).c_str());
+  if (!report->refused.empty()) std::printf("%s\n", RefusedText(*report).c_str());
+}
+
+absl::Status RunPlan(const PlanOptions& options) {
+  FUSEBOX_ASSIGN_OR_RETURN(const Config config, ReadConfig(Environment::OfProcess()));
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> ops, OpsToPlan(options));
+  Json all = Json::array();
+  for (const ModelOp& op : ops) {
+    const absl::StatusOr<SearchReport> report = Explain(op, gpu);
+    if (!report.ok() && !IsDeclined(report.status())) return report.status();
+    if (options.json) {
+      all.push_back(ReportJson(op, gpu, report));
+    } else {
+      PrintReport(op, gpu, report);
+    }
+  }
+  if (options.json) std::printf("%s\n", all.dump(2).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPlanCommand(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Explain how an op is planned: cost terms, runners-up, refused rules");
+  AddModelOptions(*command, options->model);
+  AddGpuOption(*command, options->gpu);
+  command->add_option("--hidden", options->hidden, "hidden size of one op, instead of --model")
+      ->type_name("N");
+  command->add_option("--intermediate", options->intermediate, "intermediate size of one op")
+      ->type_name("N");
+  command->add_option("--activation", options->activation, "silu, gelu_erf or relu")
+      ->type_name("NAME");
+  command->add_option("--form", options->form, "gated or plain")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command->add_option("--residual", options->residual, "none or add_after")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command->add_flag("--json", options->json, "print JSON instead of tables");
+  command->footer(std::string(ExitCodeHelp()));
+  command->callback([options, &exit_code] {
+    const absl::Status status = RunPlan(*options);
+    exit_code = status.ok() ? ExitCode::kDone : Complain("plan", status);
+  });
+}
+
+}  // namespace fusebox
