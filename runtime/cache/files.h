@@ -1,0 +1,38 @@
+// The few file operations that the disk cache is made of, each with its errno in the message.
+// POSIX; thread-safe.
+#ifndef FUSEBOX_RUNTIME_CACHE_FILES_H_
+#define FUSEBOX_RUNTIME_CACHE_FILES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace fusebox {
+
+// NotFound when there is no such file; Unavailable for any other failure.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+// Creates `path`, which must not exist; written, fsynced and closed, each checked.
+absl::Status WriteNewFile(const std::string& path, std::string_view bytes);
+absl::Status SyncFolder(const std::string& path);
+// Creates the folder and those above it.
+absl::Status MakeFolders(const std::string& path);
+// Creates `<parent>/<prefix><pid>-<random>`, which nobody else has.
+absl::StatusOr<std::string> MakeUniqueFolder(const std::string& parent, std::string_view prefix);
+// A name that nobody else makes: `<prefix><pid>-<random>`.
+std::string UniqueName(std::string_view prefix);
+bool IsFolder(const std::string& path);
+// Names in the folder, sorted; empty when it cannot be read.
+std::vector<std::string> ListFolder(const std::string& path);
+// As far as it goes; failures are ignored.
+void RemoveFolder(const std::string& path);
+
+enum class RenameOutcome { kDone, kTargetExists, kFailed };
+// Atomic; never replaces a folder that holds something. `error_text` gets the reason of kFailed.
+RenameOutcome RenameFolder(const std::string& from, const std::string& to, std::string* error_text);
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_CACHE_FILES_H_
