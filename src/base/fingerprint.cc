@@ -1,6 +1,5 @@
 #include "src/base/fingerprint.h"
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,6 @@
-// Fingerprint is a stable 128-bit digest (XXH3-128) of text; Fingerprinter builds one from labelled fields.
-// Invariant: the same bytes give the same fingerprint on every machine, build and run. Not cryptographic.
-// Values; no thread concerns.
+// Fingerprint is a stable 128-bit digest (XXH3-128) of text; Fingerprinter builds one from labelled
+// fields. Invariant: the same bytes give the same fingerprint on every machine, build and run. Not
+// cryptographic. Values; no thread concerns.
 #ifndef FUSEBOX_SRC_BASE_FINGERPRINT_H_
 #define FUSEBOX_SRC_BASE_FINGERPRINT_H_
 

@@ -8,6 +8,8 @@ absl::Status Declined(std::string_view rule, std::string_view sentence) {
   return absl::UnimplementedError(absl::StrCat(rule, ": ", sentence));
 }
 
-bool IsDeclined(const absl::Status& status) { return status.code() == absl::StatusCode::kUnimplemented; }
+bool IsDeclined(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnimplemented;
+}
 
 }  // namespace fusebox

@@ -1,6 +1,7 @@
-// Status helpers: the macros that pass errors up, and the constructor of a refusal that names its rule.
-// Codes by whose fault (STYLE 29): InvalidArgument caller, FailedPrecondition machine, Unimplemented no legal plan
-// (declined), ResourceExhausted does not fit, DataLoss bad cache entry, Internal our bug.
+// Status helpers: the macros that pass errors up, and the constructor of a refusal that names its
+// rule. Codes by whose fault (STYLE 29): InvalidArgument caller, FailedPrecondition machine,
+// Unimplemented no legal plan (declined), ResourceExhausted does not fit, DataLoss bad cache entry,
+// Internal our bug.
 #ifndef FUSEBOX_SRC_BASE_STATUS_H_
 #define FUSEBOX_SRC_BASE_STATUS_H_
 
@@ -20,10 +21,10 @@ bool IsDeclined(const absl::Status& status);
 
 }  // namespace fusebox
 
-#define FUSEBOX_RETURN_IF_ERROR(expression)                     \
-  do {                                                          \
-    ::absl::Status fusebox_status_ = (expression);              \
-    if (!fusebox_status_.ok()) return fusebox_status_;          \
+#define FUSEBOX_RETURN_IF_ERROR(expression)            \
+  do {                                                 \
+    ::absl::Status fusebox_status_ = (expression);     \
+    if (!fusebox_status_.ok()) return fusebox_status_; \
   } while (false)
 
 #define FUSEBOX_CONCAT_INNER(a, b) a##b

@@ -1,6 +1,6 @@
-// Footprint: where one CTA of a plan keeps things in shared memory, and how much workspace a launch needs.
-// Invariant: equals the device's carve (kernels_templates/tile/ffn_smem.cuh); a test compiles both and compares.
-// Pure functions of the plan.
+// Footprint: where one CTA of a plan keeps things in shared memory, and how much workspace a launch
+// needs. Invariant: equals the device's carve (kernels_templates/tile/ffn_smem.cuh); a test
+// compiles both and compares. Pure functions of the plan.
 #ifndef FUSEBOX_SRC_PLAN_FOOTPRINT_H_
 #define FUSEBOX_SRC_PLAN_FOOTPRINT_H_
 
@@ -10,31 +10,40 @@
 
 namespace fusebox {
 
-constexpr int64_t kSmemAlignment = 1024;       // bytes: the 128-byte swizzle repeats every 1024 bytes
-constexpr int64_t kMaxSmemPerCta = 232448;     // bytes: 227 KiB, CUDA C++ Programming Guide, compute capability 9.0
-constexpr int64_t kSmemPerSm = 233472;         // bytes: 228 KiB, of which each resident CTA reserves 1 KiB
+constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats every 1024 bytes
+constexpr int64_t kMaxSmemPerCta =
+    232448;  // bytes: 227 KiB, CUDA C++ Programming Guide, compute capability 9.0
+constexpr int64_t kSmemPerSm = 233472;  // bytes: 228 KiB, of which each resident CTA reserves 1 KiB
 constexpr int64_t kWorkspaceHeaderBytes = 1024;  // debug report; the partials follow
 
 struct Footprint {
-  int64_t slot_bytes = 0;              // one weight slot: the larger of the two phases', rounded up to 1024
-  int64_t ring_offset = 0;             // = 0
-  int64_t activation_offset = 0;       // = ring_slots * slot_bytes
-  int64_t activation_slot_bytes = 0;   // token_tile * 128 bytes for each 64 elements of k
-  int64_t intermediate_offset = 0;     // h: chunk_rows / 8 granules of token_tile * 16 bytes
+  int64_t slot_bytes = 0;   // one weight slot: the larger of the two phases', rounded up to 1024
+  int64_t ring_offset = 0;  // = 0
+  int64_t activation_offset = 0;      // = ring_slots * slot_bytes
+  int64_t activation_slot_bytes = 0;  // token_tile * 128 bytes for each 64 elements of k
+  int64_t intermediate_offset = 0;    // h: chunk_rows / 8 granules of token_tile * 16 bytes
   int64_t intermediate_bytes = 0;
-  int64_t exchange_offset = 0;         // fp32 accumulators handed between k warpgroups; 0 bytes when k_warpgroups == 1
+  int64_t exchange_offset =
+      0;  // fp32 accumulators handed between k warpgroups; 0 bytes when k_warpgroups == 1
   int64_t exchange_bytes = 0;
-  int64_t barrier_offset = 0;          // full[ring], empty[ring], full[act], empty[act], h: 8 bytes each
+  int64_t barrier_offset = 0;  // full[ring], empty[ring], full[act], empty[act], h: 8 bytes each
   int64_t barrier_bytes = 0;
-  int64_t total_bytes = 0;             // dynamic shared memory to ask for, incl. kSmemAlignment of slack for the base
+  int64_t total_bytes =
+      0;  // dynamic shared memory to ask for, incl. kSmemAlignment of slack for the base
 };
 Footprint FootprintOf(const FusionPlan& plan);
 
-// Tiles of 64 rows that one warpgroup owns in a pass of phase 2, and in phase 1 (a gate tile and an up tile each).
+// Tiles of 64 rows that one warpgroup owns in a pass of phase 2, and in phase 1 (a gate tile and an
+// up tile each). REQUIRES: up.k_warpgroups divides consumer_warpgroups (rule warpgroup_split).
 int UpTilesPerWarpgroup(const FusionPlan& plan);
 int DownTilesPerWarpgroup(const FusionPlan& plan);
 
-// Bytes of fp32 partial sums: per CTA, passes * warpgroups * tiles * (token_tile / 8) fragments of 128 threads * 16 bytes.
+// Bytes of one ring slot that each phase fills; Footprint::slot_bytes holds the larger.
+int64_t UpSlotBytes(const FusionPlan& plan);
+int64_t DownSlotBytes(const FusionPlan& plan);
+
+// Bytes of fp32 partial sums: per CTA, passes * warpgroups * tiles * (token_tile / 8) fragments of
+// 128 threads * 16 bytes.
 int64_t PartialBytes(const FusionPlan& plan);
 int64_t WorkspaceBytes(const FusionPlan& plan);  // kWorkspaceHeaderBytes + PartialBytes
 

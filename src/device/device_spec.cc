@@ -1,0 +1,114 @@
+#include "src/device/device_spec.h"
+
+#include "absl/strings/str_cat.h"
+#include "src/base/status.h"
+#include "src/base/strict_json.h"
+
+namespace fusebox {
+namespace {
+
+// Reads {"value": ..., "source": "..."} pairs and notes the sources.
+class ProfileFields {
+ public:
+  ProfileFields(StrictJson& json, DeviceSpec& spec) : json_(json), spec_(spec) {}
+
+  void Read(std::string_view path, double* target, double min, double max) {
+    *target = json_.Number(absl::StrCat(path, ".value"), min, max);
+    NoteSource(path);
+  }
+  template <typename Integer>
+  void Read(std::string_view path, Integer* target, int64_t min, int64_t max) {
+    *target = static_cast<Integer>(json_.Integer(absl::StrCat(path, ".value"), min, max));
+    NoteSource(path);
+  }
+
+ private:
+  void NoteSource(std::string_view path) {
+    spec_.sources[std::string(path)] = json_.String(absl::StrCat(path, ".source"));
+  }
+  StrictJson& json_;
+  DeviceSpec& spec_;
+};
+
+void ReadLimits(ProfileFields& fields, DeviceSpec& spec) {
+  fields.Read("num_sms", &spec.num_sms, 1, 1024);
+  fields.Read("smem_per_cta_bytes", &spec.smem_per_cta_bytes, 1024, 1 << 20);
+  fields.Read("smem_per_sm_bytes", &spec.smem_per_sm_bytes, 1024, 1 << 20);
+  fields.Read("smem_reserved_per_cta_bytes", &spec.smem_reserved_per_cta_bytes, 0, 1 << 16);
+  fields.Read("registers_per_sm", &spec.registers_per_sm, 1024, 1 << 20);
+  fields.Read("max_registers_per_thread", &spec.max_registers_per_thread, 16, 255);
+  fields.Read("max_threads_per_cta", &spec.max_threads_per_cta, 128, 1024);
+  fields.Read("l2_bytes", &spec.l2_bytes, 1 << 20, int64_t{1} << 32);
+}
+
+void ReadClusters(ProfileFields& fields, DeviceSpec& spec) {
+  for (size_t i = 0; i < kClusterSizes.size(); ++i) {
+    ClusterCapacity& cluster = spec.clusters[i];
+    cluster.cluster_size = kClusterSizes[i];
+    const std::string path = absl::StrCat("clusters.", cluster.cluster_size);
+    fields.Read(absl::StrCat(path, ".resident_one_per_sm"), &cluster.resident_one_per_sm, 0, 4096);
+    fields.Read(absl::StrCat(path, ".resident_two_per_sm"), &cluster.resident_two_per_sm, 0, 8192);
+    fields.Read(absl::StrCat(path, ".dsm_gb_per_s"), &cluster.dsm_gb_per_s, 1.0, 1e6);
+    fields.Read(absl::StrCat(path, ".launch_us"), &cluster.launch_us, 0.0, 1e3);
+  }
+}
+
+void ReadRates(ProfileFields& fields, DeviceSpec& spec) {
+  fields.Read("clock_ghz", &spec.clock_ghz, 0.1, 10.0);
+  fields.Read("hbm_read_gb_per_s", &spec.hbm_read_gb_per_s, 1.0, 1e6);
+  fields.Read("weight_stream_gb_per_s", &spec.weight_stream_gb_per_s, 1.0, 1e6);
+  fields.Read("hbm_latency_ns", &spec.hbm_latency_ns, 1.0, 1e6);
+  fields.Read("sm_stream_gb_per_s", &spec.sm_stream_gb_per_s, 1.0, 1e6);
+  fields.Read("l2_to_sm_gb_per_s", &spec.l2_to_sm_gb_per_s, 1.0, 1e6);
+  fields.Read("l2_load_latency_ns", &spec.l2_load_latency_ns, 1.0, 1e6);
+  fields.Read("smem_bytes_per_cycle", &spec.smem_bytes_per_cycle, 1.0, 4096.0);
+  fields.Read("wgmma_cycles_per_token", &spec.wgmma_cycles_per_token, 0.01, 100.0);
+  fields.Read("partials_l2_share", &spec.partials_l2_share, 0.0, 1.0);
+}
+
+void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
+  constexpr double kMaxNs = 1e6;  // a millisecond: far above any of these
+  fields.Read("kernel.producer_slot_ns", &spec.producer_slot_ns, 0.0, kMaxNs);
+  fields.Read("kernel.producer_box_ns", &spec.producer_box_ns, 0.0, kMaxNs);
+  fields.Read("kernel.consumer_slot_ns", &spec.consumer_slot_ns, 0.0, kMaxNs);
+  fields.Read("kernel.wgmma_issue_ns", &spec.wgmma_issue_ns, 0.0, kMaxNs);
+  fields.Read("kernel.held_slots", &spec.held_slots, 0.0, 2.0);
+  fields.Read("kernel.prologue_us", &spec.prologue_us, 0.0, 1e3);
+  fields.Read("kernel.boundary_plain_us", &spec.boundary_plain_us, 0.0, 1e3);
+  fields.Read("kernel.boundary_pdl_us", &spec.boundary_pdl_us, 0.0, 1e3);
+  fields.Read("kernel.epilogue_ns", &spec.epilogue_ns, 0.0, kMaxNs);
+  fields.Read("kernel.epilogue_tile_ns", &spec.epilogue_tile_ns, 0.0, kMaxNs);
+  fields.Read("kernel.k_exchange_ns", &spec.k_exchange_ns, 0.0, kMaxNs);
+  fields.Read("kernel.dsm_push_ns", &spec.dsm_push_ns, 0.0, kMaxNs);
+  fields.Read("kernel.dsm_peer_ns", &spec.dsm_peer_ns, 0.0, kMaxNs);
+  fields.Read("kernel.grid_exchange_ns", &spec.grid_exchange_ns, 0.0, kMaxNs);
+  fields.Read("kernel.combine_batch", &spec.combine_batch, 1, 1024);
+  fields.Read("kernel.overlap_share", &spec.overlap_share, 0.0, 1.0);
+  fields.Read("kernel.imbalance_exposed", &spec.imbalance_exposed, 0.0, 1.0);
+  fields.Read("kernel.registers", &spec.kernel_registers, 0, 255);
+}
+
+}  // namespace
+
+const ClusterCapacity* DeviceSpec::FindCluster(int cluster_size) const {
+  for (const ClusterCapacity& cluster : clusters) {
+    if (cluster.cluster_size == cluster_size) return &cluster;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<DeviceSpec> DeviceSpec::FromJson(std::string_view json) {
+  FUSEBOX_ASSIGN_OR_RETURN(StrictJson document, StrictJson::Parse(json, "device profile"));
+  DeviceSpec spec;
+  spec.name = document.String("name");
+  spec.architecture = document.String("architecture");
+  ProfileFields fields(document, spec);
+  ReadLimits(fields, spec);
+  ReadClusters(fields, spec);
+  ReadRates(fields, spec);
+  ReadKernelCosts(fields, spec);
+  FUSEBOX_RETURN_IF_ERROR(document.Finish());
+  return spec;
+}
+
+}  // namespace fusebox

@@ -1,0 +1,135 @@
+#include "src/plan/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/plan/footprint.h"
+#include "src/plan/legality.h"
+
+namespace fusebox {
+namespace {
+
+constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};  // k elements: 1, 2 or 4 boxes
+constexpr std::array<int, 2> kActivationDepths = {8, 4};    // slots of the activation ring, at most
+constexpr int kMaxRingSlots = 32;  // two barriers each; by then a slot is below 8 KiB
+constexpr int kMaxRows = 256;      // of a box
+
+struct WarpgroupSplit {
+  int consumers;
+  int k_sharers;
+};
+constexpr WarpgroupSplit kWarpgroupSplits[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}, {1, 1}};
+
+void AddUnique(std::vector<int>& values, int64_t value) {
+  if (value < kRowGranule || value > kMaxRows) return;
+  const int row_count = static_cast<int>(value);
+  if (std::find(values.begin(), values.end(), row_count) == values.end())
+    values.push_back(row_count);
+}
+
+// Intermediate rows per CTA: the smallest that fit the resident clusters, then round ones.
+std::vector<int> RowsPerCta(int64_t intermediate, int cluster_size, int max_clusters) {
+  std::vector<int> rows;
+  if (max_clusters == 0) return rows;
+  const int64_t granule = CeilDiv(kWgmmaK, cluster_size) > kRowGranule ? kWgmmaK : kRowGranule;
+  const int64_t fewest =
+      RoundUp(CeilDiv(intermediate, int64_t{cluster_size} * max_clusters), granule);
+  for (int step = 0; step < 3; ++step) AddUnique(rows, fewest + step * granule);
+  for (int64_t round : {32, 64, 128}) AddUnique(rows, RoundUp(fewest, round));
+  return rows;
+}
+
+// Passes and rows of one pass: the fewest passes, and those whose rows come near whole wgmma tiles.
+std::vector<std::pair<int, int>> Passes(int64_t hidden, int cluster_size) {
+  const int64_t slice = RoundUp(CeilDiv(hidden, cluster_size), kRowGranule);
+  std::vector<std::pair<int, int>> passes;
+  for (int64_t rows_wanted : {256, 192, 128, 64}) {
+    const int64_t num_passes = CeilDiv(slice, rows_wanted);
+    const std::pair<int, int> option(
+        static_cast<int>(num_passes),
+        static_cast<int>(RoundUp(CeilDiv(slice, num_passes), kRowGranule)));
+    if (std::find(passes.begin(), passes.end(), option) == passes.end()) passes.push_back(option);
+  }
+  return passes;
+}
+
+// As many slots as shared memory holds beside the rest, and no more than the stream has.
+int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
+  plan.ring_slots = 0;
+  const Footprint rest = FootprintOf(plan);
+  constexpr int64_t kBarrierBytesPerSlot = 16;
+  const int64_t free_bytes = SmemBudget(device, plan.resident_ctas_per_sm) - rest.total_bytes;
+  if (free_bytes <= 0) return 0;
+  const int64_t slots = free_bytes / (rest.slot_bytes + kBarrierBytesPerSlot);
+  const int64_t stream = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
+                         plan.down.passes * CeilDiv(plan.chunk_rows(), plan.down.k_per_slot);
+  constexpr int64_t kFewest = 3;  // rule ring_fits; a short stream leaves some unused
+  return static_cast<int>(std::min({slots, std::max(stream, kFewest), int64_t{kMaxRingSlots}}));
+}
+
+// Ring geometry for a fixed partition: residency, activation slots, and a ring that fills the rest.
+void VisitRings(FusionPlan plan, const DeviceSpec& device,
+                absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const auto up_slots = static_cast<int>(CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot));
+  for (int resident : {1, 2}) {
+    int previous = 0;
+    for (int depth : kActivationDepths) {
+      plan.resident_ctas_per_sm = resident;
+      plan.activation_slots = std::max(2, std::min(depth, up_slots));
+      if (plan.activation_slots == previous) continue;
+      previous = plan.activation_slots;
+      plan.ring_slots = DeepestRing(plan, device);
+      visit(plan);
+    }
+  }
+}
+
+void VisitSlots(FusionPlan plan, const DeviceSpec& device,
+                absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t up_k = RoundUp(plan.problem.hidden.value(), kBoxK);
+  const int64_t down_k = RoundUp(plan.chunk_rows(), kBoxK);
+  for (int up_depth : kSlotDepths) {
+    if (up_depth > up_k) continue;
+    plan.up.k_per_slot = up_depth;
+    for (int down_depth : kSlotDepths) {
+      if (down_depth > down_k) continue;
+      plan.down.k_per_slot = down_depth;
+      for (const WarpgroupSplit& split : kWarpgroupSplits) {
+        plan.consumer_warpgroups = split.consumers;
+        plan.up.k_warpgroups = split.k_sharers;
+        VisitRings(plan, device, visit);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void ForEachCandidate(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
+                      absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t intermediate = problem.intermediate.value();
+  for (const ClusterCapacity& cluster : device.clusters) {
+    const int size = cluster.cluster_size;
+    FusionPlan plan{.problem = problem, .token_tile = token_tile, .cluster_size = size};
+    for (int rows : RowsPerCta(intermediate, size, cluster.resident_one_per_sm / size)) {
+      plan.up.rows_per_cta = rows;
+      plan.num_clusters = static_cast<int>(CeilDiv(intermediate, plan.chunk_rows()));
+      for (const auto& [passes, rows_per_pass] : Passes(problem.hidden.value(), size)) {
+        plan.down.passes = passes;
+        plan.down.rows_per_pass = rows_per_pass;
+        VisitSlots(plan, device, visit);
+      }
+    }
+  }
+}
+
+std::vector<FusionPlan> EnumerateCandidates(const FfnProblem& problem, int token_tile,
+                                            const DeviceSpec& device) {
+  std::vector<FusionPlan> plans;
+  ForEachCandidate(problem, token_tile, device,
+                   [&](const FusionPlan& plan) { plans.push_back(plan); });
+  return plans;
+}
+
+}  // namespace fusebox

@@ -1,0 +1,158 @@
+#include "src/plan/fusion_plan.h"
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/status.h"
+#include "src/base/strict_json.h"
+
+namespace fusebox {
+namespace {
+
+template <typename Enum>
+using Choices = std::span<const std::pair<std::string_view, Enum>>;
+
+template <typename Enum, size_t kSize>
+constexpr auto NamesOf(const std::array<Enum, kSize>& values) {
+  std::array<std::pair<std::string_view, Enum>, kSize> names;
+  for (size_t i = 0; i < kSize; ++i) names[i] = {ToString(values[i]), values[i]};
+  return names;
+}
+
+template <typename Enum, size_t kSize>
+Enum ReadEnum(StrictJson& json, std::string_view path, const std::array<Enum, kSize>& values) {
+  const auto names = NamesOf(values);
+  return json.Choice<Enum>(path, Choices<Enum>(names));
+}
+
+// Bounds wide enough for any plan and small enough that no byte count of footprint.h leaves int64;
+// which values are legal is for the rules to say.
+int ReadCount(StrictJson& json, std::string_view path, int64_t max) {
+  return static_cast<int>(json.Integer(path, 1, max));
+}
+
+FfnProblem ReadProblem(StrictJson& json) {
+  constexpr std::pair<std::string_view, bool> kOps[] = {{"ffn", true}};
+  json.Choice<bool>("problem.op", kOps);
+  return {.hidden = DimK(json.Integer("problem.hidden", 1, kMaxDim)),
+          .intermediate = DimN(json.Integer("problem.intermediate", 1, kMaxDim)),
+          .dtype = ReadEnum(json, "problem.dtype", std::array{DType::kBf16}),
+          .activation =
+              ReadEnum(json, "problem.activation",
+                       std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu}),
+          .form = ReadEnum(json, "problem.form", std::array{FfnForm::kGated, FfnForm::kPlain}),
+          .residual_mode = ReadEnum(json, "problem.residual_mode",
+                                    std::array{ResidualMode::kNone, ResidualMode::kAddAfter})};
+}
+
+nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
+  return {{"op", "ffn"},
+          {"hidden", problem.hidden.value()},
+          {"intermediate", problem.intermediate.value()},
+          {"dtype", ToString(problem.dtype)},
+          {"activation", ToString(problem.activation)},
+          {"form", ToString(problem.form)},
+          {"residual_mode", ToString(problem.residual_mode)}};
+}
+
+}  // namespace
+
+std::string FusionPlan::ToJson() const {
+  const nlohmann::ordered_json json = {
+      {"problem", ProblemToJson(problem)},
+      {"token_tile", token_tile},
+      {"cluster_size", cluster_size},
+      {"num_clusters", num_clusters},
+      {"consumer_warpgroups", consumer_warpgroups},
+      {"resident_ctas_per_sm", resident_ctas_per_sm},
+      {"ring_slots", ring_slots},
+      {"activation_slots", activation_slots},
+      {"up",
+       {{"rows_per_cta", up.rows_per_cta},
+        {"k_per_slot", up.k_per_slot},
+        {"k_warpgroups", up.k_warpgroups}}},
+      {"down",
+       {{"rows_per_pass", down.rows_per_pass},
+        {"passes", down.passes},
+        {"k_per_slot", down.k_per_slot}}},
+      {"edge", {{"scope", ToString(edge_scope)}, {"collective", ToString(edge_collective)}}},
+      {"combine", ToString(combine)}};
+  return json.dump();
+}
+
+absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
+  FUSEBOX_ASSIGN_OR_RETURN(StrictJson json, StrictJson::Parse(text, "plan"));
+  FusionPlan plan{
+      .problem = ReadProblem(json),
+      .token_tile = ReadCount(json, "token_tile", 256),
+      .cluster_size = ReadCount(json, "cluster_size", 64),
+      .num_clusters = ReadCount(json, "num_clusters", 4096),
+      .consumer_warpgroups = ReadCount(json, "consumer_warpgroups", 16),
+      .resident_ctas_per_sm = ReadCount(json, "resident_ctas_per_sm", 16),
+      .ring_slots = ReadCount(json, "ring_slots", 4096),
+      .activation_slots = ReadCount(json, "activation_slots", 4096),
+      .up = {.rows_per_cta = ReadCount(json, "up.rows_per_cta", 4096),
+             .k_per_slot = ReadCount(json, "up.k_per_slot", 4096),
+             .k_warpgroups = ReadCount(json, "up.k_warpgroups", 16)},
+      .down = {.rows_per_pass = ReadCount(json, "down.rows_per_pass", 4096),
+               .passes = ReadCount(json, "down.passes", 131072),
+               .k_per_slot = ReadCount(json, "down.k_per_slot", 4096)},
+      .edge_scope =
+          ReadEnum(json, "edge.scope", std::array{Scope::kSmem, Scope::kDsm, Scope::kGrid}),
+      .edge_collective = ReadEnum(json, "edge.collective", std::array{Collective::kGather}),
+      .combine = ReadEnum(json, "combine", std::array{Combine::kOrderedPartials})};
+  FUSEBOX_RETURN_IF_ERROR(json.Finish());
+  FUSEBOX_ASSIGN_OR_RETURN(plan.problem, FfnProblem::Create(plan.problem));
+  return plan;
+}
+
+Fingerprint FusionPlan::PlanFingerprint() const {
+  return Fingerprinter()
+      .Add("plan_space_version", absl::StrCat(kPlanSpaceVersion))
+      .Add("plan", ToJson())
+      .Finish();
+}
+
+std::string FusionPlan::Summary() const {
+  return absl::StrCat("c", cluster_size, "x", num_clusters, " t", token_tile, " up",
+                      up.rows_per_cta, "x", up.k_per_slot,
+                      up.k_warpgroups > 1 ? absl::StrCat("/", up.k_warpgroups) : "", " down",
+                      down.passes, "x", down.rows_per_pass, "x", down.k_per_slot, " wg",
+                      consumer_warpgroups, " ring", ring_slots, "+", activation_slots,
+                      resident_ctas_per_sm > 1 ? absl::StrCat(" r", resident_ctas_per_sm) : "", " ",
+                      ToString(edge_scope), "_", ToString(edge_collective));
+}
+
+std::string_view ToString(Scope scope) {
+  switch (scope) {
+    case Scope::kSmem:
+      return "smem";
+    case Scope::kDsm:
+      return "dsm";
+    case Scope::kGrid:
+      return "grid";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(Collective collective) {
+  switch (collective) {
+    case Collective::kGather:
+      return "gather";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(Combine combine) {
+  switch (combine) {
+    case Combine::kOrderedPartials:
+      return "ordered_partials";
+  }
+  return "unknown";
+}
+
+}  // namespace fusebox

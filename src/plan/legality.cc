@@ -1,0 +1,272 @@
+#include "src/plan/legality.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/base/status.h"
+
+namespace fusebox {
+namespace {
+
+using absl::StrCat;
+
+constexpr int kMaxBoxRows =
+    256;  // CUDA driver API, cuTensorMapEncodeTiled: a box dimension is at most 256
+constexpr int kMinRingSlots = 3;  // one read by the tensor cores, one waited for, one being filled
+constexpr int kMinActivationSlots = 2;  // one read by the tensor cores, one being filled
+constexpr int kMaxConsumerWarpgroups =
+    4;  // with the producer 640 threads; named barriers and registers end there
+constexpr int kRegisterGranule = 8;                 // registers are given to a thread in steps of 8
+constexpr int kTileBytes = kWgmmaRows * kBoxK * 2;  // what a tile of 64 rows reads of a box
+constexpr int kCombineRegisters = 32;  // 8 fragments of 4 words, loaded ahead by the ordered sum
+
+bool IsWholeSlot(int k_per_slot) { return k_per_slot % kBoxK == 0; }
+int64_t UpK(const FusionPlan& plan) { return RoundUp(plan.problem.hidden.value(), kBoxK); }
+int64_t DownK(const FusionPlan& plan) { return RoundUp(plan.chunk_rows(), kBoxK); }
+
+// Rules on single fields and sums of them; nothing here needs the footprint, which divides by some
+// of them.
+constexpr LegalityRule kFieldRules[] = {
+    {"fields_positive",
+     [](const PlanFacts& f) {
+       const FusionPlan& p = f.plan;
+       return std::min({p.token_tile, p.cluster_size, p.num_clusters, p.consumer_warpgroups,
+                        p.resident_ctas_per_sm, p.up.rows_per_cta, p.up.k_per_slot,
+                        p.up.k_warpgroups, p.down.rows_per_pass, p.down.passes,
+                        p.down.k_per_slot}) > 0;
+     },
+     [](const PlanFacts&) { return std::string("every count of a plan is at least 1"); }},
+    {"token_tile",
+     [](const PlanFacts& f) {
+       return std::find(kTokenTiles.begin(), kTokenTiles.end(), f.plan.token_tile) !=
+              kTokenTiles.end();
+     },
+     [](const PlanFacts& f) {
+       return StrCat("token tile ", f.plan.token_tile, " has no kernel; this version has ",
+                     absl::StrJoin(kTokenTiles, ", "));
+     }},
+    {"cluster_fits", [](const PlanFacts& f) { return f.cluster != nullptr; },
+     [](const PlanFacts& f) {
+       return StrCat("a cluster of ", f.plan.cluster_size, " CTAs cannot be launched; sizes are ",
+                     absl::StrJoin(kClusterSizes, ", "));
+     }},
+    {"exchange_reachable",
+     [](const PlanFacts& f) {
+       return f.plan.edge_scope == Scope::kDsm && f.plan.edge_collective == Collective::kGather;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("the edge ", ToString(f.plan.edge_scope), " ",
+                     ToString(f.plan.edge_collective),
+                     " has no kernel; this version gathers h through dsm");
+     }},
+    {"row_granule",
+     [](const PlanFacts& f) {
+       return f.plan.up.rows_per_cta % kRowGranule == 0 &&
+              f.plan.down.rows_per_pass % kRowGranule == 0;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("rows ", f.plan.up.rows_per_cta, " (up) and ", f.plan.down.rows_per_pass,
+                     " (down) must be multiples of ", kRowGranule, ", a swizzle atom");
+     }},
+    {"box_rows",
+     [](const PlanFacts& f) {
+       return f.plan.up.rows_per_cta <= kMaxBoxRows && f.plan.down.rows_per_pass <= kMaxBoxRows;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("boxes of ", f.plan.up.rows_per_cta, " (up) and ", f.plan.down.rows_per_pass,
+                     " (down) rows exceed the ", kMaxBoxRows,
+                     " of a tensor map; use more CTAs or more passes");
+     }},
+    {"k_innermost",
+     [](const PlanFacts& f) {
+       return IsWholeSlot(f.plan.up.k_per_slot) && IsWholeSlot(f.plan.down.k_per_slot);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("k per slot ", f.plan.up.k_per_slot, " (up) and ", f.plan.down.k_per_slot,
+                     " (down) must be multiples of ", kBoxK, ", the inner width of a box");
+     }},
+    {"k_granule", [](const PlanFacts& f) { return f.plan.chunk_rows() % kWgmmaK == 0; },
+     [](const PlanFacts& f) {
+       return StrCat("a chunk of ", f.plan.chunk_rows(), " intermediate rows is not a multiple of ",
+                     kWgmmaK, ", a k step of wgmma");
+     }},
+    {"slot_useful",
+     [](const PlanFacts& f) {
+       return f.plan.up.k_per_slot <= UpK(f.plan) && f.plan.down.k_per_slot <= DownK(f.plan);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("slots of ", f.plan.up.k_per_slot, " (up) and ", f.plan.down.k_per_slot,
+                     " (down) k elements are longer than the phases' ", UpK(f.plan), " and ",
+                     DownK(f.plan));
+     }},
+    {"covers_intermediate",
+     [](const PlanFacts& f) {
+       return f.plan.num_clusters ==
+              CeilDiv(f.plan.problem.intermediate.value(), f.plan.chunk_rows());
+     },
+     [](const PlanFacts& f) {
+       return StrCat(f.plan.num_clusters, " clusters of ", f.plan.chunk_rows(),
+                     " rows do not deal out intermediate ", f.plan.problem.intermediate.value(),
+                     " with work for each; ",
+                     CeilDiv(f.plan.problem.intermediate.value(), f.plan.chunk_rows()), " do");
+     }},
+    {"covers_outputs",
+     [](const PlanFacts& f) {
+       const int64_t hidden = f.plan.problem.hidden.value();
+       return f.plan.cluster_size * f.plan.slice_rows() >= hidden &&
+              (f.plan.cluster_size - 1) * f.plan.slice_rows() < hidden &&
+              int64_t{f.plan.down.passes - 1} * f.plan.down.rows_per_pass < hidden;
+     },
+     [](const PlanFacts& f) {
+       return StrCat(f.plan.cluster_size, " slices of ", f.plan.down.passes, " x ",
+                     f.plan.down.rows_per_pass, " output rows do not deal out hidden ",
+                     f.plan.problem.hidden.value(), " with work for each rank and pass");
+     }},
+    {"warpgroup_split",
+     [](const PlanFacts& f) {
+       const FusionPlan& plan = f.plan;
+       return plan.consumer_warpgroups <= kMaxConsumerWarpgroups &&
+              plan.threads() <= f.device.max_threads_per_cta &&
+              plan.consumer_warpgroups % plan.up.k_warpgroups == 0 &&
+              plan.up.k_per_slot % (plan.up.k_warpgroups * kWgmmaK) == 0;
+     },
+     [](const PlanFacts& f) {
+       return StrCat(f.plan.consumer_warpgroups, " consumer warpgroups, ", f.plan.up.k_warpgroups,
+                     " sharing the k of a slot: at most ", kMaxConsumerWarpgroups,
+                     " are possible, the sharers must divide them and a slot's ",
+                     f.plan.up.k_per_slot / kWgmmaK, " k steps");
+     }},
+    {"ring_fits",
+     [](const PlanFacts& f) {
+       return f.plan.ring_slots >= kMinRingSlots && f.plan.activation_slots >= kMinActivationSlots;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("rings of ", f.plan.ring_slots, " weight and ", f.plan.activation_slots,
+                     " activation slots are too short; at least ", kMinRingSlots, " and ",
+                     kMinActivationSlots, " keep copies in flight; use smaller slots");
+     }},
+};
+
+constexpr LegalityRule kFitRules[] = {
+    {"co_resident",
+     [](const PlanFacts& f) { return f.plan.grid_ctas() <= ResidentCtas(f.plan, f.device); },
+     [](const PlanFacts& f) {
+       return StrCat("a grid of ", f.plan.grid_ctas(), " CTAs in clusters of ", f.plan.cluster_size,
+                     " waits for each other, but only ", ResidentCtas(f.plan, f.device),
+                     " are resident on ", f.device.name, "; use more rows per CTA");
+     }},
+    {"smem_fits",
+     [](const PlanFacts& f) {
+       return f.footprint.total_bytes <= SmemBudget(f.device, f.plan.resident_ctas_per_sm);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("a CTA needs ", f.footprint.total_bytes, " bytes of shared memory; ",
+                     SmemBudget(f.device, f.plan.resident_ctas_per_sm), " are there with ",
+                     f.plan.resident_ctas_per_sm, " CTAs on an SM");
+     }},
+    {"tile_overread",
+     [](const PlanFacts& f) {
+       return f.footprint.activation_offset + kTileBytes <=
+              f.footprint.total_bytes - kSmemAlignment;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("a tile of ", kWgmmaRows, " rows at the end of the ring reads up to ",
+                     kTileBytes, " bytes past it, but only ",
+                     f.footprint.total_bytes - kSmemAlignment - f.footprint.activation_offset,
+                     " follow");
+     }},
+    {"registers_fit",
+     [](const PlanFacts& f) {
+       return RegistersNeeded(f.plan, f.device) <= RegisterBudget(f.plan, f.device);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("a thread needs about ", RegistersNeeded(f.plan, f.device), " registers; ",
+                     f.plan.threads(), " threads with ", f.plan.resident_ctas_per_sm,
+                     " CTAs on an SM leave ", RegisterBudget(f.plan, f.device));
+     }},
+    {"partials_fit_l2",
+     [](const PlanFacts& f) {
+       return static_cast<double>(PartialBytes(f.plan)) <=
+              f.device.partials_l2_share * static_cast<double>(f.device.l2_bytes);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("partial sums of ", PartialBytes(f.plan), " bytes exceed the share ",
+                     f.device.partials_l2_share, " of the ", f.device.l2_bytes,
+                     " bytes of L2; use fewer clusters or a smaller token tile");
+     }},
+};
+
+constexpr size_t kNumFieldRules = std::size(kFieldRules);
+
+constexpr auto kAllRules = [] {
+  std::array<LegalityRule, kNumFieldRules + std::size(kFitRules)> rules{};
+  std::copy(std::begin(kFieldRules), std::end(kFieldRules), rules.begin());
+  std::copy(std::begin(kFitRules), std::end(kFitRules), rules.begin() + kNumFieldRules);
+  return rules;
+}();
+
+const LegalityRule* FirstBroken(const PlanFacts& facts, absl::Span<const LegalityRule> rules) {
+  for (const LegalityRule& rule : rules) {
+    if (!rule.holds(facts)) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::Span<const LegalityRule> LegalityRules() { return kAllRules; }
+
+const LegalityRule* FirstBrokenRule(const FusionPlan& plan, const DeviceSpec& device) {
+  PlanFacts facts{.plan = plan, .device = device, .cluster = device.FindCluster(plan.cluster_size)};
+  const absl::Span<const LegalityRule> rules = LegalityRules();
+  const LegalityRule* broken = FirstBroken(facts, rules.subspan(0, kNumFieldRules));
+  if (broken != nullptr) return broken;
+  facts.footprint = FootprintOf(plan);
+  return FirstBroken(facts, rules.subspan(kNumFieldRules));
+}
+
+std::string Explain(const LegalityRule& rule, const FusionPlan& plan, const DeviceSpec& device) {
+  PlanFacts facts{.plan = plan, .device = device, .cluster = device.FindCluster(plan.cluster_size)};
+  const absl::Span<const LegalityRule> rules = LegalityRules();
+  const bool needs_footprint = &rule - rules.data() >= static_cast<ptrdiff_t>(kNumFieldRules);
+  if (needs_footprint) facts.footprint = FootprintOf(plan);
+  return rule.sentence(facts);
+}
+
+absl::Status CheckLegal(const FusionPlan& plan, const DeviceSpec& device) {
+  const LegalityRule* broken = FirstBrokenRule(plan, device);
+  if (broken == nullptr) return absl::OkStatus();
+  return Declined(broken->name, Explain(*broken, plan, device));
+}
+
+int ResidentCtas(const FusionPlan& plan, const DeviceSpec& device) {
+  const ClusterCapacity* cluster = device.FindCluster(plan.cluster_size);
+  if (cluster == nullptr) return 0;
+  if (plan.resident_ctas_per_sm == 1) return cluster->resident_one_per_sm;
+  return plan.resident_ctas_per_sm == 2 ? cluster->resident_two_per_sm
+                                        : 0;  // more was never measured
+}
+
+int64_t SmemBudget(const DeviceSpec& device, int resident_ctas_per_sm) {
+  const int64_t share =
+      device.smem_per_sm_bytes / resident_ctas_per_sm - device.smem_reserved_per_cta_bytes;
+  return std::min(device.smem_per_cta_bytes, share);
+}
+
+int RegisterBudget(const FusionPlan& plan, const DeviceSpec& device) {
+  const int64_t threads = int64_t{plan.threads()} * plan.resident_ctas_per_sm;
+  const int64_t registers = device.registers_per_sm / threads / kRegisterGranule * kRegisterGranule;
+  return static_cast<int>(std::min<int64_t>(registers, device.max_registers_per_thread));
+}
+
+int RegistersNeeded(const FusionPlan& plan, const DeviceSpec& device) {
+  const int fp32_per_tile = plan.token_tile / 2;  // 64 x token_tile sums over 128 threads
+  const int up =
+      static_cast<int>(plan.problem.num_up_matrices()) * UpTilesPerWarpgroup(plan) * fp32_per_tile;
+  const int down = DownTilesPerWarpgroup(plan) * fp32_per_tile;
+  return device.kernel_registers + std::max({up, down, kCombineRegisters});
+}
+
+}  // namespace fusebox

@@ -1,0 +1,135 @@
+#include "src/plan/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/status.h"
+#include "src/plan/candidates.h"
+#include "src/plan/legality.h"
+
+namespace fusebox {
+namespace {
+
+// Costs are compared in whole nanoseconds: below that the model says nothing, and order decides.
+int64_t Nanoseconds(const CostBreakdown& cost) { return std::llround(cost.us() * 1e3); }
+
+// Keeps the cheapest legal plans seen so far, cheapest first, earlier before later among equals.
+class Ranking {
+ public:
+  explicit Ranking(size_t capacity) : capacity_(capacity) {}
+
+  void Offer(const FusionPlan& plan, const CostBreakdown& cost) {
+    const int64_t ns = Nanoseconds(cost);
+    if (ranked_.size() == capacity_ && ns >= ranked_.back().first) return;
+    const auto after =
+        std::upper_bound(ranked_.begin(), ranked_.end(), ns,
+                         [](int64_t value, const auto& entry) { return value < entry.first; });
+    ranked_.insert(after, {ns, RankedPlan{.plan = plan, .cost = cost}});
+    if (ranked_.size() > capacity_) ranked_.pop_back();
+  }
+
+  std::vector<RankedPlan> Take() {
+    std::vector<RankedPlan> plans;
+    for (auto& entry : ranked_) plans.push_back(std::move(entry.second));
+    return plans;
+  }
+
+ private:
+  size_t capacity_;
+  std::vector<std::pair<int64_t, RankedPlan>> ranked_;
+};
+
+// Counts refusals by rule; writes a sentence only for the first of each.
+class Refusals {
+ public:
+  explicit Refusals(const DeviceSpec& device) : device_(device), counts_(LegalityRules().size()) {}
+
+  void Add(const LegalityRule& rule, const FusionPlan& plan) {
+    RefusedCount& count = counts_[&rule - LegalityRules().data()];
+    if (count.candidates++ > 0) return;
+    count.rule = std::string(rule.name);
+    count.example = plan.Summary();
+    count.sentence = Explain(rule, plan, device_);
+  }
+
+  std::vector<RefusedCount> Take() {
+    std::vector<RefusedCount> seen;
+    for (RefusedCount& count : counts_) {
+      if (count.candidates > 0) seen.push_back(std::move(count));
+    }
+    return seen;
+  }
+
+ private:
+  const DeviceSpec& device_;
+  std::vector<RefusedCount> counts_;
+};
+
+absl::Status NothingLegal(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
+                          const std::vector<RefusedCount>& refused) {
+  const std::string asked =
+      absl::StrCat(problem.Name(), " at token tile ", token_tile, " on ", device.name);
+  if (refused.empty()) {
+    return Declined(
+        "co_resident",
+        absl::StrCat("no partition of ", asked, " fits the resident CTAs: intermediate ",
+                     problem.intermediate.value(), " needs more than 256 rows on each"));
+  }
+  const RefusedCount& most =
+      *std::max_element(refused.begin(), refused.end(),
+                        [](const auto& a, const auto& b) { return a.candidates < b.candidates; });
+  return Declined(most.rule,
+                  absl::StrCat("no plan for ", asked, "; for ", most.example, ": ", most.sentence));
+}
+
+nlohmann::ordered_json RankedToJson(const RankedPlan& ranked) {
+  return {{"summary", ranked.plan.Summary()},
+          {"plan", nlohmann::ordered_json::parse(ranked.plan.ToJson(), nullptr, false)},
+          {"cost", nlohmann::ordered_json::parse(ranked.cost.ToJson(), nullptr, false)}};
+}
+
+}  // namespace
+
+absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
+                                    const DeviceSpec& device, const SearchOptions& options) {
+  FUSEBOX_RETURN_IF_ERROR(FfnProblem::Create(problem).status());
+  SearchReport report;
+  Ranking ranking(static_cast<size_t>(std::max(options.max_runners_up, 0)) + 1);
+  Refusals refusals(device);
+  ForEachCandidate(problem, token_tile, device, [&](const FusionPlan& plan) {
+    ++report.num_candidates;
+    if (const LegalityRule* broken = FirstBrokenRule(plan, device); broken != nullptr) {
+      refusals.Add(*broken, plan);
+      return;
+    }
+    ++report.num_legal;
+    ranking.Offer(plan, EstimateCost(plan, device, options.boundary));
+  });
+  report.refused = refusals.Take();
+  if (report.num_legal == 0) return NothingLegal(problem, token_tile, device, report.refused);
+  report.runners_up = ranking.Take();
+  report.best = std::move(report.runners_up.front());
+  report.runners_up.erase(report.runners_up.begin());
+  return report;
+}
+
+std::string SearchReport::ToJson() const {
+  nlohmann::ordered_json json = {{"candidates", num_candidates},
+                                 {"legal", num_legal},
+                                 {"best", RankedToJson(best)},
+                                 {"runners_up", nlohmann::ordered_json::array()},
+                                 {"refused", nlohmann::ordered_json::array()}};
+  for (const RankedPlan& ranked : runners_up) json["runners_up"].push_back(RankedToJson(ranked));
+  for (const RefusedCount& count : refused) {
+    json["refused"].push_back({{"rule", count.rule},
+                               {"candidates", count.candidates},
+                               {"example", count.example},
+                               {"sentence", count.sentence}});
+  }
+  return json.dump();
+}
+
+}  // namespace fusebox

@@ -1,0 +1,52 @@
+// Search picks the plan of an op: every candidate is judged by the rules, every legal one by the
+// cost model, the cheapest wins, ties by candidate order. Invariant: a pure function of (problem,
+// token tile, device, options); the plan it returns is legal.
+#ifndef FUSEBOX_SRC_PLAN_SEARCH_H_
+#define FUSEBOX_SRC_PLAN_SEARCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/device/device_spec.h"
+#include "src/plan/cost_model.h"
+#include "src/plan/fusion_plan.h"
+
+namespace fusebox {
+
+struct SearchOptions {
+  Boundary boundary = Boundary::kPdl;
+  int max_runners_up = 8;  // legal plans after the best that the report keeps
+};
+
+struct RankedPlan {
+  FusionPlan plan;
+  CostBreakdown cost;
+};
+
+struct RefusedCount {
+  std::string rule;
+  int64_t candidates = 0;
+  std::string example;   // Summary() of the first that the rule refused
+  std::string sentence;  // about that one
+};
+
+struct SearchReport {
+  RankedPlan best;
+  std::vector<RankedPlan> runners_up;  // cheapest first
+  std::vector<RefusedCount> refused;   // in the order of the rules
+  int64_t num_candidates = 0;
+  int64_t num_legal = 0;
+
+  std::string ToJson() const;
+};
+
+// Declined with the rule that refused most candidates when none is legal.
+absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
+                                    const DeviceSpec& device, const SearchOptions& options = {});
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_SRC_PLAN_SEARCH_H_
