@@ -34,7 +34,7 @@ def shared_state():
 def run(commands_folder, path):
     done = subprocess.run(["clang-tidy", "--quiet", "-p", str(commands_folder), *EXTRA, str(path)],
                           capture_output=True, text=True, check=False)
-    return path, done.returncode, done.stdout + (done.stderr if done.returncode else "")
+    return path, done.returncode, done.stdout or done.stderr
 
 
 def main():

@@ -19,24 +19,25 @@ fi
 
 logs="build/test-logs"
 mkdir -p "$logs"
+failed=()
+built=()
 for preset in "${presets[@]}"; do
   echo "test: configure and build $preset"
-  cmake --preset "$preset" >"$logs/$preset-configure.log" || {
-    cat "$logs/$preset-configure.log"
-    exit 1
-  }
-  cmake --build --preset "$preset" >"$logs/$preset-build.log" || {
-    tail -n 100 "$logs/$preset-build.log"
-    echo "test: the $preset build failed; the whole log is $logs/$preset-build.log" >&2
-    exit 1
-  }
+  log="$logs/$preset-build.log"
+  if (cmake --preset "$preset" && cmake --build --preset "$preset") >"$log" 2>&1; then
+    built+=("$preset")
+  else
+    tail -n 60 "$log"
+    echo "test: the $preset build failed; the whole log is $log" >&2
+    failed+=("the $preset build")
+  fi
 done
 
-failed=()
-for preset in "${presets[@]}"; do
+for preset in "${built[@]}"; do
   echo "test: ctest $preset"
-  ctest --preset "$preset" "$@" 2>&1 | tee "$logs/$preset-ctest.log" || failed+=("ctest $preset")
-  num_skipped="$(grep -c 'Skipped *[0-9.]* sec' "$logs/$preset-ctest.log" || true)"
+  log="$logs/$preset-ctest.log"
+  ctest --preset "$preset" "$@" 2>&1 | tee "$log" || failed+=("ctest $preset")
+  num_skipped="$(grep -c 'Skipped *[0-9.]* sec' "$log" || true)"
   if ((num_skipped > 0)) && has_hopper_gpu; then
     echo "test: $num_skipped tests skipped although a Hopper GPU is present" >&2
     failed+=("skips in $preset")
@@ -46,7 +47,7 @@ done
 scripts/check.sh || failed+=("scripts/check.sh")
 
 echo
-for preset in "${presets[@]}"; do
+for preset in "${built[@]}"; do
   echo "== $preset"
   sed -n '/tests passed,/,$p' "$logs/$preset-ctest.log"
 done
