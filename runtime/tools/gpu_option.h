@@ -17,8 +17,8 @@ namespace fusebox {
 
 void AddGpuOption(CLI::App& command, std::string& gpu);
 
-// The profile named by --gpu, else by FUSEBOX_DEVICE_PROFILE. InvalidArgument, with the names there
-// are, otherwise.
+// The profile named by --gpu, else by FUSEBOX_DEVICE_PROFILE, else that of the first GPU here.
+// InvalidArgument, with the names there are, otherwise.
 absl::StatusOr<DeviceSpec> ChooseGpu(const std::string& gpu, const Config& config);
 
 }  // namespace fusebox

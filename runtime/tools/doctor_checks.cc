@@ -1,0 +1,198 @@
+#include "runtime/tools/doctor_checks.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/cache/cubin_store.h"
+#include "runtime/compile/nvrtc_compiler.h"
+#include "runtime/driver/device_query.h"
+#include "runtime/engine/planner.h"
+#include "runtime/tools/cluster_probe.h"
+#include "runtime/tools/table.h"
+#include "runtime/trace/event_log.h"
+#include "src/base/status.h"
+#include "src/device/device_profiles.h"
+
+namespace fusebox {
+namespace {
+
+namespace fs = std::filesystem;
+
+Finding Of(std::string subject, Verdict verdict, std::string sentence) {
+  return {.subject = std::move(subject), .verdict = verdict, .sentence = std::move(sentence)};
+}
+
+Finding Of(std::string subject, Verdict verdict, const absl::Status& status) {
+  return Of(std::move(subject), verdict, std::string(status.message()));
+}
+
+std::string ClusterText(const std::vector<ClusterCount>& counts) {
+  return absl::StrJoin(counts, ", ", [](std::string* out, const ClusterCount& count) {
+    absl::StrAppend(out, count.cluster_size, "x", count.clusters);
+  });
+}
+
+Finding CheckGpu(const DriverFinding& driver, const NvrtcFinding& nvrtc, int ordinal) {
+  const std::string subject = absl::StrCat("gpu ", ordinal);
+  const absl::StatusOr<DeviceReport> device = QueryDevice(*driver.api, ordinal);
+  if (!device.ok()) return Of(subject, Verdict::kFail, device.status());
+  const std::string text = absl::StrCat(device->name, ", compute capability ",
+                                        device->compute_major, ".", device->compute_minor, ", ",
+                                        device->num_sms, " SMs, ", BytesText(device->memory_bytes));
+  if (const absl::Status served = CheckServed(*device); !served.ok()) {
+    return Of(subject, Verdict::kWarn, absl::StrCat(text, "; ", served.message()));
+  }
+  if (nvrtc.api == nullptr) {
+    return Of(subject, Verdict::kOk,
+              absl::StrCat(text, "; resident clusters unknown without NVRTC"));
+  }
+  const auto clusters = CountResidentClusters(driver.api, *device, NvrtcCompiler(nvrtc.api));
+  if (!clusters.ok()) {
+    return Of(subject, Verdict::kWarn, absl::StrCat(text, "; ", clusters.status().message()));
+  }
+  return Of(subject, Verdict::kOk,
+            absl::StrCat(text, "; resident clusters (size x count): ", ClusterText(*clusters)));
+}
+
+// The folder itself, or the nearest one above it that exists.
+fs::path NearestFolder(fs::path path) {
+  std::error_code error;
+  while (!fs::exists(path, error) && path.has_parent_path() && path != path.parent_path()) {
+    path = path.parent_path();
+  }
+  return path.empty() ? fs::path(".") : path;
+}
+
+Finding CheckCache(const std::string& root, size_t index) {
+  const EventLog* const kNoLog = nullptr;
+  std::error_code error;
+  const bool exists = fs::is_directory(root, error);
+  const std::string subject = absl::StrCat("cache ", index + 1);
+  std::string text = root;
+  if (exists) {
+    int64_t bytes = 0;
+    int bad = 0;
+    const std::vector<CacheEntryReport> entries = CubinStore({root}, kNoLog).List();
+    for (const CacheEntryReport& entry : entries) {
+      bytes += entry.bytes;
+      bad += entry.status.ok() ? 0 : 1;
+    }
+    absl::StrAppend(&text, ": ", entries.size(), " kernels, ", BytesText(bytes));
+    if (bad > 0) {
+      return Of(subject, Verdict::kWarn,
+                absl::StrCat(text, "; ", bad,
+                             " bad (they count as misses and are made again); "
+                             "`fusebox cache ls` names them"));
+    }
+  }
+  if (index > 0) {
+    return exists ? Of(subject, Verdict::kOk, text + "; read only")
+                  : Of(subject, Verdict::kWarn, text + ": does not exist");
+  }
+  const fs::path nearest = NearestFolder(root);
+  if (!fs::is_directory(nearest, error) || access(nearest.c_str(), W_OK | X_OK) != 0) {
+    return Of(subject, Verdict::kWarn,
+              absl::StrCat(text,
+                           ": cannot be written, new kernels stay in memory only; give a "
+                           "writable folder first in FUSEBOX_CACHE_DIR"));
+  }
+  return Of(subject, Verdict::kOk, text + (exists ? "; writable" : ": not there yet, can be made"));
+}
+
+absl::StatusOr<std::string> TryPipeline(const NvrtcFinding& nvrtc) {
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, FindDeviceProfile("h200-sxm"));
+  FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem problem,
+                           FfnProblem::Create({.hidden = DimK(1024), .intermediate = DimN(3072)}));
+  FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel kernel,
+                           PlanAndEmit(problem, kTokenTiles.front(), gpu));
+  const std::string planned = absl::StrCat("planned ", kernel.source.name, " for ", gpu.name);
+  if (nvrtc.api == nullptr) return planned + "; not compiled without NVRTC";
+  FUSEBOX_ASSIGN_OR_RETURN(const CompiledKernel compiled,
+                           NvrtcCompiler(nvrtc.api).Compile(kernel.source));
+  return absl::StrCat(planned, " and compiled it in ", Fixed(compiled.milliseconds, 0), " ms");
+}
+
+}  // namespace
+
+std::string_view ToString(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "OK";
+    case Verdict::kWarn:
+      return "WARN";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kAbsent:
+      return "absent";
+  }
+  return "FAIL";
+}
+
+DriverFinding CheckDriver() {
+  absl::StatusOr<std::shared_ptr<const DriverApi>> api = LoadDriver();
+  if (!api.ok()) return {.finding = Of("driver", Verdict::kAbsent, api.status()), .api = nullptr};
+  return {.finding =
+              Of("driver", Verdict::kOk, absl::StrCat("CUDA ", CudaVersionString((*api)->version))),
+          .api = *std::move(api)};
+}
+
+NvrtcFinding CheckNvrtc(const Config& config) {
+  absl::StatusOr<std::shared_ptr<const NvrtcApi>> api =
+      LoadNvrtc(config.toolkit_places, config.nvrtc_path);
+  if (!api.ok()) return {.finding = Of("nvrtc", Verdict::kAbsent, api.status()), .api = nullptr};
+  return {.finding = Of("nvrtc", Verdict::kOk,
+                        absl::StrCat((*api)->VersionString(), " from ", (*api)->path)),
+          .api = *std::move(api)};
+}
+
+std::vector<Finding> CheckGpus(const DriverFinding& driver, const NvrtcFinding& nvrtc) {
+  if (driver.api == nullptr) return {Of("gpu", Verdict::kAbsent, std::string("no driver to ask"))};
+  const absl::StatusOr<int> count = CountDevices(*driver.api);
+  if (!count.ok()) return {Of("gpu", Verdict::kFail, count.status())};
+  if (*count == 0) return {Of("gpu", Verdict::kAbsent, std::string("the driver reports none"))};
+  std::vector<Finding> findings;
+  for (int ordinal = 0; ordinal < *count; ++ordinal) {
+    findings.push_back(CheckGpu(driver, nvrtc, ordinal));
+  }
+  return findings;
+}
+
+std::vector<Finding> CheckCaches(const Config& config) {
+  if (config.cache_dirs.empty()) {
+    return {Of("cache", Verdict::kWarn,
+               std::string("neither FUSEBOX_CACHE_DIR nor a home folder is set: kernels stay in "
+                           "memory only"))};
+  }
+  std::vector<Finding> findings;
+  for (size_t index = 0; index < config.cache_dirs.size(); ++index) {
+    findings.push_back(CheckCache(config.cache_dirs[index], index));
+  }
+  return findings;
+}
+
+Finding CheckPipeline(const NvrtcFinding& nvrtc) {
+  const absl::StatusOr<std::string> sentence = TryPipeline(nvrtc);
+  if (!sentence.ok()) return Of("pipeline", Verdict::kFail, sentence.status());
+  return Of("pipeline", Verdict::kOk, *sentence);
+}
+
+std::vector<Finding> CheckKnobs(const Environment& environment) {
+  const absl::StatusOr<Config> config = ReadConfig(environment);
+  if (!config.ok()) return {Of("knobs", Verdict::kFail, config.status())};
+  std::vector<Finding> findings;
+  for (const std::string& warning : config->warnings) {
+    findings.push_back(Of("knobs", Verdict::kWarn, warning));
+  }
+  if (!config->device_profile.empty()) {
+    const absl::StatusOr<DeviceSpec> profile = FindDeviceProfile(config->device_profile);
+    if (!profile.ok()) findings.push_back(Of("knobs", Verdict::kFail, profile.status()));
+  }
+  if (findings.empty()) findings.push_back(Of("knobs", Verdict::kOk, std::string("all accepted")));
+  return findings;
+}
+
+}  // namespace fusebox

@@ -1,0 +1,103 @@
+// `fusebox warm`: plans and compiles every kernel that models need into the disk cache, with or
+// without a GPU.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/config/config.h"
+#include "runtime/engine/counters.h"
+#include "runtime/engine/kernel_service.h"
+#include "runtime/tools/command.h"
+#include "runtime/tools/gpu_option.h"
+#include "runtime/tools/model_options.h"
+#include "runtime/tools/progress.h"
+#include "runtime/tools/warm_list.h"
+#include "runtime/tools/warm_report.h"
+#include "runtime/tools/warm_run.h"
+#include "runtime/trace/event_log.h"
+#include "src/base/status.h"
+
+namespace fusebox {
+namespace {
+
+constexpr int kMaxJobs = 256;  // more threads than any host this runs on has use for
+
+struct WarmOptions {
+  ModelOptions model;
+  std::string gpu;
+  std::string cache_dir;
+  int jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxJobs);
+  bool json = false;
+};
+
+absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
+  if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
+  if (config.cache_dirs.empty()) {
+    return absl::InvalidArgumentError(
+        "there is no cache to warm (neither FUSEBOX_CACHE_DIR nor a home folder); pass "
+        "--cache-dir");
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<ModelRequest> requests, ReadModelRequests(options.model));
+  FUSEBOX_ASSIGN_OR_RETURN(const auto log,
+                           EventLog::Create({.level = config.log_level, .file = config.log_file}));
+  EngineCounters counters;
+  KernelService kernels({.cache_dirs = config.cache_dirs,
+                         .toolkit_places = config.toolkit_places,
+                         .nvrtc_path = config.nvrtc_path,
+                         .dump_dir = config.dump_dir},
+                        log.get(), &counters);
+  WarmRun run(gpu, &kernels);
+  const std::vector<WarmPiece> pieces = ListPieces(requests);
+  WarmReport report = {.gpu = gpu.name, .cache_root = config.cache_dirs.front()};
+  {
+    Progress progress(stderr, Progress::StyleFor(stderr), static_cast<int>(pieces.size()));
+    report.rows = run.MakeAllReady(pieces, options.jobs, progress);
+  }
+  report.requests = std::move(requests);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+ExitCode RunWarm(const WarmOptions& options) {
+  const absl::StatusOr<WarmReport> report = Warm(options);
+  if (!report.ok()) return Complain("warm", report.status());
+  const std::string text = options.json ? report->ToJson() : report->ToText();
+  std::fputs(text.c_str(), stdout);
+  return report->Code();
+}
+
+}  // namespace
+
+void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<WarmOptions>();
+  CLI::App* command = app.add_subcommand(
+      "warm", "Plan and compile every kernel that models need into the cache; needs no GPU");
+  AddModelOptions(*command, options->model);
+  command->get_option("--model")->required();
+  AddGpuOption(*command, options->gpu);
+  command->add_option("--jobs", options->jobs, "compiles at once")
+      ->check(CLI::Range(1, kMaxJobs))
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      ->add_option("--cache-dir", options->cache_dir,
+                   "cache to fill, instead of FUSEBOX_CACHE_DIR; a colon list like it")
+      ->type_name("DIR");
+  command->add_flag("--json", options->json, "print JSON instead of a table");
+  command->footer(std::string(ExitCodeHelp()) +
+                  "\n0 also when every op is declined (the last line says so). 1 where a kernel "
+                  "could not be compiled or kept, 3 "
+                  "where NVRTC is needed and not there. NVRTC's own cache is passed by, so that "
+                  "compile times are cold ones.");
+  command->callback([options, &exit_code] { exit_code = RunWarm(*options); });
+}
+
+}  // namespace fusebox

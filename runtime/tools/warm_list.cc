@@ -1,0 +1,40 @@
+#include "runtime/tools/warm_list.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fusebox {
+namespace {
+
+bool IsSame(const WarmPiece& piece, const std::string& name, const absl::StatusOr<TiledOp>& op) {
+  if (piece.op.ok() != op.ok()) return false;
+  return op.ok() ? *piece.op == *op : piece.name == name && piece.op.status() == op.status();
+}
+
+void Add(std::vector<WarmPiece>& pieces, const std::string& name, const absl::StatusOr<TiledOp>& op,
+         WarmAsker asker) {
+  auto found = std::find_if(pieces.begin(), pieces.end(),
+                            [&](const WarmPiece& piece) { return IsSame(piece, name, op); });
+  if (found == pieces.end())
+    found = pieces.insert(pieces.end(), {.name = name, .op = op, .askers = {}});
+  found->askers.push_back(std::move(asker));
+}
+
+}  // namespace
+
+std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests) {
+  std::vector<WarmPiece> pieces;
+  for (const ModelRequest& request : requests) {
+    if (!request.declined.ok()) {
+      Add(pieces, "ffn", request.declined, {.model = request.model});
+      continue;
+    }
+    for (const ModelOp& op : request.ops) {
+      Add(pieces, op.name, op.op,
+          {.model = request.model, .tensor_parallel = op.tensor_parallel, .tokens = op.tokens});
+    }
+  }
+  return pieces;
+}
+
+}  // namespace fusebox

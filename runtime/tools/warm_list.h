@@ -1,0 +1,33 @@
+// WarmList is what `fusebox warm` has to do: each kernel once, with everyone who asked for it.
+// Invariant: equal (op, tile) pairs are one piece, in the order in which they were first asked for.
+// A value; no threads.
+#ifndef FUSEBOX_RUNTIME_TOOLS_WARM_LIST_H_
+#define FUSEBOX_RUNTIME_TOOLS_WARM_LIST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/tools/model_options.h"
+#include "src/model/model_ops.h"
+
+namespace fusebox {
+
+struct WarmAsker {
+  std::string model;
+  int64_t tensor_parallel = 1;
+  std::vector<int64_t> tokens;
+};
+
+struct WarmPiece {
+  std::string name;
+  absl::StatusOr<TiledOp> op;  // or Declined
+  std::vector<WarmAsker> askers;
+};
+
+std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests);
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_TOOLS_WARM_LIST_H_

@@ -1,0 +1,181 @@
+#include "runtime/tools/warm_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/tools/table.h"
+
+namespace fusebox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool IsReady(const WarmRow& row) {
+  return row.outcome == WarmOutcome::kCompiled || row.outcome == WarmOutcome::kCached;
+}
+
+// "declined: bias", the sentence follows below the table.
+std::string OutcomeText(const WarmRow& row) {
+  if (row.outcome != WarmOutcome::kDeclined) return std::string(ToString(row.outcome));
+  const std::string_view rule = row.sentence;
+  return absl::StrCat("declined: ", rule.substr(0, rule.find(':')));
+}
+
+std::string DegreesText(const WarmRow& row) {
+  std::vector<int64_t> degrees;
+  for (const WarmAsker& asker : row.piece.askers) degrees.push_back(asker.tensor_parallel);
+  std::sort(degrees.begin(), degrees.end());
+  degrees.erase(std::unique(degrees.begin(), degrees.end()), degrees.end());
+  return absl::StrJoin(degrees, ",");
+}
+
+std::string KernelTable(const std::vector<WarmRow>& rows) {
+  Table table({{"op"},
+               {"tp"},
+               {"tile", Align::kRight},
+               {"plan"},
+               {"predicted us", Align::kRight},
+               {"floor us", Align::kRight},
+               {"ratio", Align::kRight},
+               {"outcome"},
+               {"compile ms", Align::kRight},
+               {"regs", Align::kRight},
+               {"spill B", Align::kRight},
+               {"smem B", Align::kRight}});
+  for (const WarmRow& row : rows) {
+    const bool planned = !row.plan.empty();
+    const bool ready = IsReady(row);
+    const KernelResources& resources = row.resources;
+    table.AddRow(
+        {row.piece.name, DegreesText(row),
+         row.piece.op.ok() ? absl::StrCat(row.piece.op->token_tile) : "-", planned ? row.plan : "-",
+         planned ? Fixed(row.predicted_us, 2) : "-", planned ? Fixed(row.floor_us, 2) : "-",
+         planned ? Fixed(row.predicted_us / row.floor_us, 2) : "-", OutcomeText(row),
+         row.outcome == WarmOutcome::kCompiled ? Fixed(row.compile_ms, 0) : "-",
+         ready ? absl::StrCat(resources.registers) : "-",
+         ready ? absl::StrCat(resources.spill_store_bytes + resources.spill_load_bytes) : "-",
+         planned ? absl::StrCat(row.smem_bytes) : "-"});
+  }
+  return table.ToText();
+}
+
+// Each sentence once, with the first op it is about.
+std::string Sentences(const std::vector<WarmRow>& rows) {
+  std::vector<std::string> done;
+  std::string text;
+  for (const WarmRow& row : rows) {
+    if (row.sentence.empty()) continue;
+    if (std::find(done.begin(), done.end(), row.sentence) != done.end()) continue;
+    done.push_back(row.sentence);
+    const WarmAsker& asker = row.piece.askers.front();
+    absl::StrAppend(&text, ToString(row.outcome), " ", row.piece.name, " (", asker.model, ", tp ",
+                    asker.tensor_parallel, "): ", row.sentence, "\n");
+  }
+  return text;
+}
+
+Json RowJson(const WarmRow& row) {
+  Json askers = Json::array();
+  for (const WarmAsker& asker : row.piece.askers) {
+    askers.push_back({{"model", asker.model},
+                      {"tensor_parallel", asker.tensor_parallel},
+                      {"tokens", asker.tokens}});
+  }
+  Json json = {{"op", row.piece.name}, {"outcome", ToString(row.outcome)}, {"asked_by", askers}};
+  if (row.piece.op.ok()) json["token_tile"] = row.piece.op->token_tile;
+  if (!row.sentence.empty()) json["sentence"] = row.sentence;
+  if (!row.plan.empty()) {
+    json["plan"] = row.plan;
+    json["digest"] = row.digest;
+    json["predicted_us"] = row.predicted_us;
+    json["floor_us"] = row.floor_us;
+    json["ratio"] = row.predicted_us / row.floor_us;
+    json["smem_bytes"] = row.smem_bytes;
+  }
+  if (row.outcome == WarmOutcome::kCompiled) json["compile_ms"] = row.compile_ms;
+  if (IsReady(row)) {
+    json["registers"] = row.resources.registers;
+    json["stack_bytes"] = row.resources.stack_bytes;
+    json["spill_store_bytes"] = row.resources.spill_store_bytes;
+    json["spill_load_bytes"] = row.resources.spill_load_bytes;
+  }
+  return json;
+}
+
+Json RequestJson(const ModelRequest& request) {
+  Json json = {{"model", request.model}};
+  if (!request.declined.ok()) {
+    json["declined"] = std::string(request.declined.message());
+    return json;
+  }
+  json["family"] = request.ffn.family;
+  json["layers"] = request.ffn.num_layers;
+  json["hidden"] = request.ffn.hidden.value();
+  json["intermediate"] = request.ffn.intermediate.value();
+  if (!request.note.empty()) json["note"] = request.note;
+  return json;
+}
+
+}  // namespace
+
+int WarmReport::Count(WarmOutcome outcome) const {
+  return static_cast<int>(std::count_if(
+      rows.begin(), rows.end(), [&](const WarmRow& row) { return row.outcome == outcome; }));
+}
+
+double WarmReport::MedianCompileMs() const {
+  std::vector<double> times;
+  for (const WarmRow& row : rows) {
+    if (row.outcome == WarmOutcome::kCompiled) times.push_back(row.compile_ms);
+  }
+  if (times.empty()) return 0;
+  std::sort(times.begin(), times.end());
+  const size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+ExitCode WarmReport::Code() const {
+  if (Count(WarmOutcome::kFailed) > 0) return ExitCode::kFailed;
+  return Count(WarmOutcome::kMissing) > 0 ? ExitCode::kMissing : ExitCode::kDone;
+}
+
+std::string WarmReport::ToText() const {
+  std::string text;
+  for (const ModelRequest& request : requests) absl::StrAppend(&text, DescribeModel(request), "\n");
+  absl::StrAppend(&text, "\n", KernelTable(rows), "\n", Sentences(rows));
+  absl::StrAppend(&text, gpu, ": ", Count(WarmOutcome::kCompiled), " compiled, ",
+                  Count(WarmOutcome::kCached), " cached, ", Count(WarmOutcome::kDeclined),
+                  " declined, ", Count(WarmOutcome::kFailed) + Count(WarmOutcome::kMissing),
+                  " failed in ", Fixed(seconds, 2), " s");
+  if (Count(WarmOutcome::kCompiled) > 0) {
+    absl::StrAppend(&text, "; median compile ", Fixed(MedianCompileMs(), 0), " ms");
+  }
+  if (!cache_root.empty()) absl::StrAppend(&text, "; cache ", cache_root);
+  absl::StrAppend(&text, "\n");
+  if (Count(WarmOutcome::kDeclined) == static_cast<int>(rows.size())) {
+    absl::StrAppend(&text,
+                    "every op is declined: no kernel was made, the engine runs its own path\n");
+  }
+  return text;
+}
+
+std::string WarmReport::ToJson() const {
+  Json json = {{"gpu", gpu},
+               {"cache_root", cache_root},
+               {"models", Json::array()},
+               {"kernels", Json::array()}};
+  for (const ModelRequest& request : requests) json["models"].push_back(RequestJson(request));
+  for (const WarmRow& row : rows) json["kernels"].push_back(RowJson(row));
+  json["totals"] = {{"compiled", Count(WarmOutcome::kCompiled)},
+                    {"cached", Count(WarmOutcome::kCached)},
+                    {"declined", Count(WarmOutcome::kDeclined)},
+                    {"failed", Count(WarmOutcome::kFailed)},
+                    {"missing", Count(WarmOutcome::kMissing)},
+                    {"median_compile_ms", MedianCompileMs()},
+                    {"seconds", seconds}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace fusebox

@@ -1,0 +1,160 @@
+// What a person can get wrong: each ends in the exit code that --help promises and in a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tools/command_runner.h"
+
+namespace fusebox {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kModel[] = "bench/models/meta-llama--Llama-3.2-1B.json";
+
+std::vector<std::string> WarmArguments(const std::string& model) {
+  return {"warm", "--model", model, "--gpu", "h200-sxm", "--tokens", "8"};
+}
+
+TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string sentence;
+  };
+  const Case cases[] = {
+      {{}, "subcommand"},
+      {{"bake"}, "bake"},
+      {{"warm"}, "--model is required"},
+      {{"warm", "--model", kModel}, "pass --gpu with one of"},
+      {{"warm", "--model", kModel, "--gpu", "h300"}, "\"h300\" is not known; known: "},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "eight"}, "eight"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "0"},
+       "token count 0 is not positive"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tp", "0"},
+       "tensor-parallel degree 0 is not positive"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--engine", "tgi"},
+       "accepted: vllm, sglang, hf, trtllm"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--jobs", "0"}, "--jobs"},
+      {{"plan", "--gpu", "h200-sxm"},
+       "nothing to plan; pass --model FILE, or --hidden N and --intermediate N"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "-8", "--intermediate", "64"}, "hidden is -8"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "1000000000000"},
+       "intermediate is 1000000000000"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--form", "round"},
+       "--form round is unknown; accepted: gated, plain"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--activation",
+        "mish"},
+       "--activation mish is unknown; accepted: silu, gelu_erf, relu"},
+      {{"cache"}, "subcommand"},
+  };
+  for (const Case& c : cases) {
+    const CommandResult result = RunCommand(c.arguments);
+    EXPECT_EQ(result.exit_code, 2) << c.sentence << "\n" << result.err;
+    EXPECT_THAT(result.err, HasSubstr(c.sentence));
+  }
+}
+
+TEST(BadInputTest, ModelFilesThatAreWrongAreUsageErrors) {
+  const TemporaryFolder folder;
+  struct Case {
+    std::string text;
+    std::string sentence;
+  };
+  const std::string head = R"({"model_type": "llama", "num_hidden_layers": 2, )";
+  const Case cases[] = {
+      {"", "the text ends after 0 bytes"},
+      {"weights", "not JSON at line 1, column 1"},
+      {R"({"model_type": "llama", "hidden_size": 40)", "truncated?"},
+      {R"({})", "model_type and architectures are both missing"},
+      {head + R"("intermediate_size": 128})", "field hidden_size is missing"},
+      {head + R"("hidden_size": 0, "intermediate_size": 128})", "field hidden_size is 0"},
+      {head + R"("hidden_size": -64, "intermediate_size": 128})", "field hidden_size is -64"},
+      {head + R"("hidden_size": "64", "intermediate_size": 128})",
+       "field hidden_size is \"64\" (a string)"},
+      {head + R"("hidden_size": 64, "intermediate_size": 1000000000000})",
+       "field intermediate_size is 1000000000000; an integer from 1 to 1048576 is needed"},
+  };
+  for (const Case& c : cases) {
+    const std::string path = folder.path("config.json");
+    WriteText(path, c.text);
+    const CommandResult result = RunCommand(WarmArguments(path));
+    EXPECT_EQ(result.exit_code, 2) << c.text << "\n" << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr(path), HasSubstr(c.sentence)));
+    EXPECT_EQ(result.out, "") << c.text;
+  }
+}
+
+TEST(BadInputTest, ModelFilesThatCannotBeReadAreUsageErrors) {
+  const TemporaryFolder folder;
+  const CommandResult missing = RunCommand(WarmArguments(folder.path("none.json")));
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err,
+              HasSubstr("none.json does not exist; give the path of a Hugging Face config.json"));
+  const CommandResult is_folder = RunCommand(WarmArguments(folder.path()));
+  EXPECT_EQ(is_folder.exit_code, 2);
+  EXPECT_THAT(is_folder.err, HasSubstr("is a folder; give the config.json inside it"));
+}
+
+TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("gemma.json");
+  WriteText(path, R"({"model_type": "gemma2", "hidden_size": 2304})");
+  const CommandResult result = RunCommand(WarmArguments(path));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: architecture"),
+                                HasSubstr("\"gemma2\" is not served; this version serves llama"),
+                                HasSubstr("every op is declined: no kernel was made")));
+}
+
+TEST(BadInputTest, BiasesAreDeclinedByRule) {
+  const CommandResult result = RunCommand(WarmArguments("bench/models/facebook--opt-1.3b.json"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: bias"), HasSubstr("pass --ignore-bias")));
+}
+
+TEST(BadInputTest, UnservedDimsAreDeclinedByRule) {
+  const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4100",
+                                           "--intermediate", "11008", "--tokens", "8,64"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("declined: dim_granule: hidden 4100 is not a multiple of 8"));
+}
+
+TEST(BadInputTest, ABadKnobNamesTheAcceptedValues) {
+  const CommandResult result =
+      RunCommand(WarmArguments(kModel), {{"FUSEBOX_COMPILE", "sometimes"}});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("FUSEBOX_COMPILE=sometimes is not accepted; use background, block or never"));
+}
+
+TEST(BadInputTest, WithoutNvrtcMissingKernelsAreReportedAsMissing) {
+  const CommandResult result =
+      RunCommand(WarmArguments(kModel), {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
+  EXPECT_EQ(result.exit_code, 3) << result.out;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("missing"), HasSubstr("/nonexistent")));
+}
+
+TEST(BadInputTest, DoctorSaysWhatIsWrong) {
+  const CommandResult bad_knob = RunCommand({"doctor"}, {{"FUSEBOX_PDL", "perhaps"}});
+  EXPECT_EQ(bad_knob.exit_code, 1);
+  EXPECT_THAT(bad_knob.out,
+              AllOf(HasSubstr("FAIL"), HasSubstr("FUSEBOX_PDL=perhaps is not accepted")));
+  const CommandResult bad_profile = RunCommand({"doctor"}, {{"FUSEBOX_DEVICE_PROFILE", "h300"}});
+  EXPECT_EQ(bad_profile.exit_code, 1);
+  EXPECT_THAT(bad_profile.out, HasSubstr("\"h300\" is not known"));
+}
+
+TEST(BadInputTest, DoctorWarnsOfACacheThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  WriteText(folder.path("file"), "");
+  const CommandResult result =
+      RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", folder.path("file/cache")}});
+  EXPECT_THAT(result.out, HasSubstr("cannot be written, new kernels stay in memory only"));
+}
+
+}  // namespace
+}  // namespace fusebox

@@ -1,0 +1,149 @@
+// `fusebox warm` end to end on a machine with NVRTC and without a GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "runtime/compile/nvrtc_api.h"
+#include "runtime/config/config.h"
+#include "tests/tools/command_runner.h"
+
+namespace fusebox {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kModel[] = "bench/models/Qwen--Qwen3-0.6B.json";
+const Knobs kNoNvrtc = {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}};
+
+class WarmTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const absl::StatusOr<Config> config = ReadConfig(Environment::OfProcess());
+    ASSERT_TRUE(config.ok()) << config.status();
+    if (!LoadNvrtc(config->toolkit_places, config->nvrtc_path).ok())
+      GTEST_SKIP() << "no NVRTC here";
+  }
+
+  CommandResult Warm(std::vector<std::string> more = {}, const Knobs& knobs = {}) const {
+    std::vector<std::string> arguments = {"warm",      "--model",     kModel,
+                                          "--gpu",     "h200-sxm",    "--tokens",
+                                          "1,8,16,32", "--cache-dir", root_.path()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunCommand(arguments, knobs);
+  }
+
+  TemporaryFolder root_;
+};
+
+TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
+  const CommandResult first = Warm({"--tp", "1,2", "--json"});
+  ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
+  const nlohmann::json made = first.Json();
+  EXPECT_EQ(made["totals"]["compiled"], 6);
+  for (const auto& kernel : made["kernels"]) {
+    EXPECT_EQ(kernel["outcome"], "compiled") << kernel;
+    EXPECT_GT(kernel["registers"], 0) << kernel;
+    EXPECT_EQ(kernel["stack_bytes"], 0) << kernel;
+    EXPECT_EQ(kernel["spill_store_bytes"], 0) << kernel;
+    EXPECT_GT(kernel["compile_ms"], 0) << kernel;
+  }
+
+  const CommandResult second = Warm({"--tp", "1,2", "--json"}, kNoNvrtc);
+  ASSERT_EQ(second.exit_code, 0) << second.err << second.out;
+  const nlohmann::json found = second.Json();
+  EXPECT_EQ(found["totals"]["compiled"], 0);
+  EXPECT_EQ(found["totals"]["cached"], 6);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(found["kernels"][i]["digest"], made["kernels"][i]["digest"]);
+    EXPECT_EQ(found["kernels"][i]["registers"], made["kernels"][i]["registers"]);
+  }
+}
+
+TEST_F(WarmTest, EndsInATableWithTotals) {
+  const CommandResult result = Warm();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part :
+       {"Qwen--Qwen3-0.6B: qwen3, 28 layers, hidden 1024, intermediate 3072, gated silu", "plan",
+        "predicted us", "ffn_gated_silu_bf16_h1024_i3072", "h200-sxm: 3 compiled, 0 cached",
+        "median compile"}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+  EXPECT_THAT(result.err, HasSubstr("[3/3] "));  // progress, one line a kernel, off the terminal
+}
+
+TEST_F(WarmTest, EqualOpsOfTwoModelsAreCompiledOnce) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(kModel, folder.path("twin.json"));
+  const CommandResult result = Warm({"--model", folder.path("twin.json"), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json json = result.Json();
+  EXPECT_EQ(json["totals"]["compiled"], 3);
+  EXPECT_EQ(json["kernels"][0]["asked_by"].size(), 2u);
+}
+
+TEST_F(WarmTest, ACopiedCacheServesReadOnlyBehindAnother) {
+  ASSERT_EQ(Warm().exit_code, 0);
+  const TemporaryFolder copies;
+  std::filesystem::copy(root_.path(), copies.path("copy"),
+                        std::filesystem::copy_options::recursive);
+  const CommandResult result =
+      RunCommand({"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "8", "--json",
+                  "--cache-dir", copies.path("new") + ":" + copies.path("copy")},
+                 kNoNvrtc);
+  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(result.Json()["totals"]["cached"], 1);
+}
+
+TEST_F(WarmTest, ACacheThatCannotBeWrittenFailsWithTheRemedy) {
+  const TemporaryFolder folder;
+  WriteText(folder.path("file"), "");
+  const CommandResult result =
+      RunCommand({"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "8,16", "--jobs", "1",
+                  "--cache-dir", folder.path("file/cache")});
+  EXPECT_EQ(result.exit_code, 1) << result.out;
+  EXPECT_THAT(result.out,
+              HasSubstr("give a writable folder with --cache-dir or FUSEBOX_CACHE_DIR"));
+}
+
+TEST_F(WarmTest, ACorruptedEntryIsNamedAndMadeAgain) {
+  ASSERT_EQ(Warm({"--tokens", "8"}).exit_code, 0);
+  EXPECT_EQ(RunCommand({"cache", "verify", "--cache-dir", root_.path()}).exit_code, 0);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root_.path())) {
+    if (entry.path().filename() != "kernel.cubin") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(1000);
+    file.put('\x5a');
+    file.put('\xa5');
+  }
+  const CommandResult verified =
+      RunCommand({"cache", "verify", "--json", "--cache-dir", root_.path()});
+  EXPECT_EQ(verified.exit_code, 1) << verified.out;
+  EXPECT_THAT(verified.err, HasSubstr("are bad; they are never loaded"));
+  const CommandResult again = Warm({"--json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.Json()["totals"]["cached"], 0);
+  EXPECT_EQ(RunCommand({"cache", "verify", "--cache-dir", root_.path()}).exit_code, 0);
+}
+
+TEST_F(WarmTest, CacheLsShowsWhatWasMade) {
+  ASSERT_EQ(Warm().exit_code, 0);
+  const CommandResult result = RunCommand({"cache", "ls", "--json", "--cache-dir", root_.path()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json kernels = result.Json()["kernels"];
+  ASSERT_EQ(kernels.size(), 3u);
+  for (const auto& kernel : kernels) {
+    EXPECT_THAT(kernel["name"].get<std::string>(), HasSubstr("ffn_gated_silu_bf16_h1024_i3072"));
+    EXPECT_NE(kernel["plan"], "-");
+    EXPECT_GE(kernel["age_seconds"], 0);
+    EXPECT_GT(kernel["bytes"], 1000);
+  }
+  const CommandResult text = RunCommand({"cache", "ls", "--cache-dir", root_.path()});
+  EXPECT_THAT(text.out, HasSubstr("3 kernels, "));
+}
+
+}  // namespace
+}  // namespace fusebox
