@@ -80,6 +80,7 @@ void VisitRings(FusionPlan plan, const DeviceSpec& device,
       if (plan.activation_slots == previous) continue;
       previous = plan.activation_slots;
       plan.ring_slots = DeepestRing(plan, device);
+      plan.slots_in_flight = plan.ring_slots;
       visit(plan);
     }
   }

@@ -43,7 +43,8 @@ Footprint FootprintOf(const FusionPlan& plan) {
                      plan.problem.num_up_matrices() * (plan.token_tile / 8) * kWarpgroupThreads *
                      kFragmentBytes;
   f.barrier_offset = f.exchange_offset + f.exchange_bytes;
-  f.barrier_bytes = (2 * plan.ring_slots + 2 * plan.activation_slots + 1) * kBarrierBytes;
+  f.barrier_bytes =
+      (2 * plan.ring_slots + 2 * plan.activation_slots + plan.down.passes) * kBarrierBytes;
   f.total_bytes = f.barrier_offset + f.barrier_bytes + kSmemAlignment;
   return f;
 }

@@ -14,7 +14,10 @@ constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats
 constexpr int64_t kMaxSmemPerCta =
     232448;  // bytes: 227 KiB, CUDA C++ Programming Guide, compute capability 9.0
 constexpr int64_t kSmemPerSm = 233472;  // bytes: 228 KiB, of which each resident CTA reserves 1 KiB
-constexpr int64_t kWorkspaceHeaderBytes = 1024;  // debug report; the partials follow
+constexpr int64_t kWorkspaceHeaderBytes =
+    65536;  // 1 KiB debug report, then counters; the partials follow
+constexpr int64_t kWorkspaceCounters =
+    16128;  // one for each rank, pass and unit (16 rows x 8 tokens)
 
 struct Footprint {
   int64_t slot_bytes = 0;   // one weight slot: the larger of the two phases', rounded up to 1024
@@ -26,7 +29,8 @@ struct Footprint {
   int64_t exchange_offset =
       0;  // fp32 accumulators handed between k warpgroups; 0 bytes when k_warpgroups == 1
   int64_t exchange_bytes = 0;
-  int64_t barrier_offset = 0;  // full[ring], empty[ring], full[act], empty[act], h: 8 bytes each
+  int64_t barrier_offset =
+      0;  // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1]: 8 bytes each
   int64_t barrier_bytes = 0;
   int64_t total_bytes =
       0;  // dynamic shared memory to ask for, incl. kSmemAlignment of slack for the base

@@ -70,6 +70,7 @@ std::string FusionPlan::ToJson() const {
       {"consumer_warpgroups", consumer_warpgroups},
       {"resident_ctas_per_sm", resident_ctas_per_sm},
       {"ring_slots", ring_slots},
+      {"slots_in_flight", slots_in_flight},
       {"activation_slots", activation_slots},
       {"up",
        {{"rows_per_cta", up.rows_per_cta},
@@ -80,7 +81,8 @@ std::string FusionPlan::ToJson() const {
         {"passes", down.passes},
         {"k_per_slot", down.k_per_slot}}},
       {"edge", {{"scope", ToString(edge_scope)}, {"collective", ToString(edge_collective)}}},
-      {"combine", ToString(combine)}};
+      {"combine", ToString(combine)},
+      {"combine_patience_cycles", combine_patience_cycles}};
   return json.dump();
 }
 
@@ -94,6 +96,7 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .consumer_warpgroups = ReadCount(json, "consumer_warpgroups", 16),
       .resident_ctas_per_sm = ReadCount(json, "resident_ctas_per_sm", 16),
       .ring_slots = ReadCount(json, "ring_slots", 4096),
+      .slots_in_flight = ReadCount(json, "slots_in_flight", 4096),
       .activation_slots = ReadCount(json, "activation_slots", 4096),
       .up = {.rows_per_cta = ReadCount(json, "up.rows_per_cta", 4096),
              .k_per_slot = ReadCount(json, "up.k_per_slot", 4096),
@@ -104,7 +107,9 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .edge_scope =
           ReadEnum(json, "edge.scope", std::array{Scope::kSmem, Scope::kDsm, Scope::kGrid}),
       .edge_collective = ReadEnum(json, "edge.collective", std::array{Collective::kGather}),
-      .combine = ReadEnum(json, "combine", std::array{Combine::kOrderedPartials})};
+      .combine = ReadEnum(json, "combine", std::array{Combine::kOrderedPartials}),
+      .combine_patience_cycles =
+          static_cast<int>(json.Integer("combine_patience_cycles", 0, 1'000'000))};
   FUSEBOX_RETURN_IF_ERROR(json.Finish());
   FUSEBOX_ASSIGN_OR_RETURN(plan.problem, FfnProblem::Create(plan.problem));
   return plan;
@@ -118,13 +123,13 @@ Fingerprint FusionPlan::PlanFingerprint() const {
 }
 
 std::string FusionPlan::Summary() const {
-  return absl::StrCat("c", cluster_size, "x", num_clusters, " t", token_tile, " up",
-                      up.rows_per_cta, "x", up.k_per_slot,
-                      up.k_warpgroups > 1 ? absl::StrCat("/", up.k_warpgroups) : "", " down",
-                      down.passes, "x", down.rows_per_pass, "x", down.k_per_slot, " wg",
-                      consumer_warpgroups, " ring", ring_slots, "+", activation_slots,
-                      resident_ctas_per_sm > 1 ? absl::StrCat(" r", resident_ctas_per_sm) : "", " ",
-                      ToString(edge_scope), "_", ToString(edge_collective));
+  return absl::StrCat(
+      "c", cluster_size, "x", num_clusters, " t", token_tile, " up", up.rows_per_cta, "x",
+      up.k_per_slot, up.k_warpgroups > 1 ? absl::StrCat("/", up.k_warpgroups) : "", " down",
+      down.passes, "x", down.rows_per_pass, "x", down.k_per_slot, " wg", consumer_warpgroups,
+      " ring", ring_slots, "/", slots_in_flight, "+", activation_slots,
+      resident_ctas_per_sm > 1 ? absl::StrCat(" r", resident_ctas_per_sm) : "", " ",
+      ToString(edge_scope), "_", ToString(edge_collective));
 }
 
 std::string_view ToString(Scope scope) {

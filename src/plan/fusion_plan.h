@@ -63,12 +63,12 @@ struct FusionPlan {
   FfnProblem problem;
   int token_tile = 8;    // wgmma's N; the true token count is a run-time argument <= token_tile
   int cluster_size = 1;  // CTAs of a cluster
-  int num_clusters =
-      1;  // grid = num_clusters * cluster_size CTAs, all co-resident (cooperative launch)
+  int num_clusters = 1;  // grid = num_clusters * cluster_size CTAs, resident at once
   int consumer_warpgroups = 2;  // plus one producer warpgroup
   int resident_ctas_per_sm =
       1;  // 2: half an SM each, so that the next kernel's stream starts during our tail
-  int ring_slots = 0;  // weight ring; slot bytes = SlotBytes()
+  int ring_slots = 0;       // weight ring; slot bytes = SlotBytes()
+  int slots_in_flight = 0;  // weight slots issued and not yet landed, at most; <= ring_slots
   int activation_slots =
       0;  // activation ring; a slot holds k_per_slot of x for all tokens of the tile
   UpPhase up;
@@ -76,6 +76,8 @@ struct FusionPlan {
   Scope edge_scope = Scope::kDsm;
   Collective edge_collective = Collective::kGather;
   Combine combine = Combine::kOrderedPartials;
+  // Combine: how long a unit's owner lets the others arrive first; 0: whoever comes last adds.
+  int combine_patience_cycles = 0;
 
   int64_t chunk_rows() const {
     return int64_t{cluster_size} * up.rows_per_cta;

@@ -1,0 +1,62 @@
+// WorkList: what each CTA of a plan loads, makes and writes, spelled out from the plan alone. The
+// interpreter executes it and the coverage check counts it, so both judge the same description; the
+// kernel (kernels_templates/copy/ffn_producers.cuh, edges/ordered_partials.cuh) follows it too.
+// Pure functions. REQUIRES: a plan that keeps the field rules of legality.h.
+#ifndef FUSEBOX_SRC_PLAN_WORK_LIST_H_
+#define FUSEBOX_SRC_PLAN_WORK_LIST_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "src/plan/fusion_plan.h"
+
+namespace fusebox {
+
+enum class WeightMatrix : int32_t { kGate = 0, kUp = 1, kDown = 2 };
+std::string_view ToString(WeightMatrix matrix);
+
+struct CtaPlace {
+  int cluster = 0;
+  int rank = 0;  // in the cluster
+};
+
+// One TMA box of 64 k elements as it is loaded. It may lie partly or wholly beyond its matrix: zero
+// fill.
+struct WeightBox {
+  WeightMatrix matrix = WeightMatrix::kUp;
+  int64_t row_begin = 0;
+  int64_t num_rows = 0;
+  int64_t k_begin = 0;     // column of the matrix
+  int64_t used_k_end = 0;  // columns at and beyond are loaded but not multiplied
+};
+
+// One fill of a ring slot, in stream order.
+struct WeightSlot {
+  int pass = 0;  // of phase 2; 0 in phase 1
+  int64_t operand_begin =
+      0;  // first k of x (phase 1), first row of the cluster's chunk of h (phase 2)
+  std::vector<WeightBox> boxes;
+};
+
+// 16 output rows x 8 tokens that one CTA sums over the clusters and writes.
+struct OutputUnit {
+  int64_t row_begin = 0;
+  int64_t num_rows = 0;  // below 16 where a pass or the matrix ends; 0: padding
+  int token_begin = 0;
+};
+
+struct CtaWork {
+  std::vector<WeightSlot> up;
+  std::vector<WeightSlot> down;
+  int64_t slice_begin =
+      0;  // first row of the chunk of h that this CTA makes and pushes to its peers
+  int64_t slice_rows = 0;
+  std::vector<OutputUnit> outputs;
+};
+
+CtaWork WorkOf(const FusionPlan& plan, CtaPlace place);
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_SRC_PLAN_WORK_LIST_H_
