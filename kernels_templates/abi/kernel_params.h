@@ -22,16 +22,12 @@ struct FfnParams {
   TensorMap x;
   unsigned short* y;               // [tokens, hidden] bf16, row stride y_stride elements
   const unsigned short* residual;  // [tokens, hidden] bf16; read only in residual mode add_after; may alias y
-  unsigned int* workspace;         // header, then partial sums; every word is kWorkspaceEmpty between launches
+  unsigned int* workspace;         // report, counters, partial sums; report and counters are zero between launches
   long long y_stride;              // elements
   long long residual_stride;       // elements
   unsigned int tokens;             // 0 <= tokens <= token_tile
   unsigned int reserved;
 };
-
-// A word of the workspace that holds nothing. As fp32 it is a NaN that no arithmetic instruction produces, so that a
-// reader can wait for the value itself and needs no flag beside it.
-constexpr unsigned int kWorkspaceEmpty = 0xffffffffu;
 
 }  // namespace fusebox
 

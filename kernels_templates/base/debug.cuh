@@ -16,7 +16,8 @@ enum class SpinSite : u32 {
   kActivationFull = 3,   // consumers for an activation slot
   kActivationEmpty = 4,  // activation producer for a free slot
   kIntermediate = 5,     // consumers for the cluster's h
-  kPartials = 6,         // combine for a cluster's partial sums
+  kWeightLanded = 7,     // weight producer for an earlier slot to land
+  kPartialsStored = 6,   // combiner warps for the consumers' partial sums
 };
 
 constexpr u64 kSpinBoundNs = 20'000'000;  // 20 ms: three orders above any kernel here
@@ -36,9 +37,9 @@ __device__ __forceinline__ void SpinUntil(SpinSite site, u32* report, Ready read
   } else {
     const u64 deadline = GlobalTimerNs() + kSpinBoundNs;
     while (!ready()) {
-      if (*static_cast<volatile u32*>(report) != kWorkspaceEmpty) return;
+      if (*static_cast<volatile u32*>(report) != 0u) return;
       if (GlobalTimerNs() > deadline) {
-        atomicCAS(report, kWorkspaceEmpty, (blockIdx.x << 8) | static_cast<u32>(site));
+        atomicCAS(report, 0u, (blockIdx.x << 8) | static_cast<u32>(site));
         return;
       }
     }

@@ -12,10 +12,10 @@ using i64 = long long;
 constexpr int kWarpThreads = 32;
 constexpr int kWarpgroupThreads = 128;
 
-constexpr int CeilDiv(int value, int divisor) { return (value + divisor - 1) / divisor; }
-constexpr int RoundUp(int value, int multiple) { return CeilDiv(value, multiple) * multiple; }
-constexpr int Min(int a, int b) { return a < b ? a : b; }
-constexpr int Max(int a, int b) { return a > b ? a : b; }
+__device__ constexpr int CeilDiv(int value, int divisor) { return (value + divisor - 1) / divisor; }
+__device__ constexpr int RoundUp(int value, int multiple) { return CeilDiv(value, multiple) * multiple; }
+__device__ constexpr int Min(int a, int b) { return a < b ? a : b; }
+__device__ constexpr int Max(int a, int b) { return a > b ? a : b; }
 
 // Four fp32 as one 16-byte register vector.
 struct alignas(16) Float4 {

@@ -18,21 +18,45 @@ using WeightRing = Ring<Plan::kRingSlots, FfnSmem<Plan>::kSlotBytes>;
 template <typename Plan>
 using ActivationRing = Ring<Plan::kActivationSlots, FfnSmem<Plan>::kActivationSlotBytes>;
 
-// Loads num_boxes boxes of phase 2 into the slot at `cursor`.
+// The weight producer's place in the ring. At most kSlotsInFlight slots are issued and not yet landed: more bytes in flight
+// than the memory system needs only queue up in it, unevenly over the CTAs, and slow every other access down.
+template <typename Plan>
+struct WeightStream {
+  const FfnParams& params;
+  const WeightRing<Plan>& ring;
+  RingCursor<Plan::kRingSlots> next;    // the slot to fill
+  RingCursor<Plan::kRingSlots> landing; // the oldest slot in flight, once kSlotsInFlight have been issued
+  int issued = 0;
+
+  // Waits for a free slot and announces the bytes to come; returns its full barrier.
+  __device__ __forceinline__ u32 Begin(u32 bytes) {
+    if constexpr (Plan::kSlotsInFlight < Plan::kRingSlots) {
+      if (issued >= Plan::kSlotsInFlight) {
+        WaitBarrier<Plan>(SpinSite::kWeightLanded, params.workspace, ring.Full(landing.index), landing.parity);
+        landing.Advance();
+      } else {
+        ++issued;
+      }
+    }
+    WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, ring.Empty(next.index), next.parity ^ 1);
+    Jitter<Plan>();
+    const u32 full = ring.Full(next.index);
+    ptx::MbarrierArriveExpectTx(full, bytes);
+    return full;
+  }
+};
+
+// Fills one slot with kBoxes boxes of phase 2.
 template <typename Plan, int kBoxes>
-__device__ __forceinline__ void FillDownSlot(const FfnParams& params, const WeightRing<Plan>& ring,
-                                             RingCursor<Plan::kRingSlots>& cursor, int column, int row, u64 policy) {
+__device__ __forceinline__ void FillDownSlot(WeightStream<Plan>& stream, int column, int row, u64 policy) {
   using Smem = FfnSmem<Plan>;
-  WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, ring.Empty(cursor.index), cursor.parity ^ 1);
-  Jitter<Plan>();
-  const u32 full = ring.Full(cursor.index);
-  ptx::MbarrierArriveExpectTx(full, kBoxes * Smem::kDownBoxBytes);
+  const u32 full = stream.Begin(kBoxes * Smem::kDownBoxBytes);
+  const u32 slot = stream.ring.Slot(stream.next.index);
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
-    ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kDownBoxBytes, params.down, column + box * kBoxK, row, full,
-                      policy);
+    ptx::TensorLoad2d(slot + box * Smem::kDownBoxBytes, stream.params.down, column + box * kBoxK, row, full, policy);
   }
-  cursor.Advance();
+  stream.next.Advance();
 }
 
 template <typename Plan>
@@ -40,15 +64,12 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params, const We
                                                int rank) {
   using Smem = FfnSmem<Plan>;
   const u64 policy = ptx::PolicyEvictFirst();
-  RingCursor<Plan::kRingSlots> cursor;
+  WeightStream<Plan> stream{params, ring};
 
   const int up_row = cluster * Smem::kChunkRows + rank * Plan::kUpRowsPerCta;
   for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
-    WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, ring.Empty(cursor.index), cursor.parity ^ 1);
-    Jitter<Plan>();
-    const u32 full = ring.Full(cursor.index);
-    ptx::MbarrierArriveExpectTx(full, Smem::kUpSlotBytes);
-    u32 destination = ring.Slot(cursor.index);
+    const u32 full = stream.Begin(Smem::kUpSlotBytes);
+    u32 destination = ring.Slot(stream.next.index);
 #pragma unroll
     for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
       if constexpr (Plan::kGated) {
@@ -58,7 +79,7 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params, const We
       ptx::TensorLoad2d(destination, params.up, k + box * kBoxK, up_row, full, policy);
       destination += Smem::kUpBoxBytes;
     }
-    cursor.Advance();
+    stream.next.Advance();
   }
 
   constexpr int kFullSlots = Smem::kChunkRows / Plan::kDownKPerSlot;
@@ -67,11 +88,10 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params, const We
   for (int pass = 0; pass < Plan::kDownPasses; ++pass) {
     const int row = rank * Smem::kSliceRows + pass * Plan::kDownRowsPerPass;
     for (int slot = 0; slot < kFullSlots; ++slot) {
-      FillDownSlot<Plan, Plan::kDownKPerSlot / kBoxK>(params, ring, cursor, column + slot * Plan::kDownKPerSlot, row,
-                                                      policy);
+      FillDownSlot<Plan, Plan::kDownKPerSlot / kBoxK>(stream, column + slot * Plan::kDownKPerSlot, row, policy);
     }
     if constexpr (kLastBoxes > 0) {
-      FillDownSlot<Plan, kLastBoxes>(params, ring, cursor, column + kFullSlots * Plan::kDownKPerSlot, row, policy);
+      FillDownSlot<Plan, kLastBoxes>(stream, column + kFullSlots * Plan::kDownKPerSlot, row, policy);
     }
   }
 }
@@ -79,7 +99,6 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params, const We
 template <typename Plan>
 __device__ __forceinline__ void ProduceActivations(const FfnParams& params, const ActivationRing<Plan>& ring) {
   using Smem = FfnSmem<Plan>;
-  const u64 policy = ptx::PolicyEvictLast();
   ptx::GridDependencyWait();  // x is the previous kernel's output
   RingCursor<Plan::kActivationSlots> cursor;
   for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
@@ -89,8 +108,7 @@ __device__ __forceinline__ void ProduceActivations(const FfnParams& params, cons
     ptx::MbarrierArriveExpectTx(full, Smem::kActivationSlotBytes);
 #pragma unroll
     for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
-      ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x, k + box * kBoxK, 0, full,
-                        policy);
+      ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x, k + box * kBoxK, 0, full);
     }
     cursor.Advance();
   }

@@ -1,10 +1,13 @@
-// Combine "ordered partials": every cluster leaves its fp32 partial sums in L2; the CTAs of one rank, one in each cluster,
-// share the work of adding them in cluster order, so that the result does not depend on who was first.
+// Combine "ordered partials": every cluster leaves its fp32 partial sums in L2, and arrives at a counter. Of the CTAs of one
+// rank, one in each cluster, the one that arrives last at a unit of outputs adds all partial sums in cluster order, so that
+// the result does not depend on who was last. Nobody waits for another cluster without bound: no co-residency is needed.
+// To share the adding evenly, each unit has an owner, which puts its own arrival off until all others have arrived, or
+// until its patience ends. All passes but the last are finished by two warps of their own while the consumers stream on.
 //
-// Memory-model rule: each 32-bit word is its own flag. Words are kWorkspaceEmpty between launches; a writer stores the value
-// with one relaxed access, a reader spins on relaxed loads until the word is a value, and empties it again. No order between
-// words is needed, so no fence is. The next launch's stores come after griddepcontrol.wait, hence after our emptying.
-// Waits between clusters: all CTAs must be co-resident (cooperative launch).
+// Memory-model rule (generic stores to global, read by other CTAs): the storing warps' mbarrier arrival (or __syncwarp),
+// then an acquire-release add at GPU scope on the unit's counter; whoever draws the last ticket reads after __syncwarp.
+// It sets the counter back to zero: the next launch's adds come after griddepcontrol.wait, hence after that.
+//   stored[pass]: one arrival of each consumer warp after its stores; one phase a launch.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
 
@@ -15,86 +18,140 @@
 
 namespace fusebox {
 
-constexpr int kWorkspaceHeaderWords = 256;
+constexpr int kCombinerWarps = 2;
+constexpr int kReportWords = 256;      // workspace: debug report,
+constexpr int kCounterWords = 16128;   // then one counter a unit (zero between launches), then the partial sums
 
 template <typename Plan>
 struct OrderedPartials {
   using Smem = FfnSmem<Plan>;
-  // A strip is the 16 output rows of one warp in one tile; a unit is a strip's fragments for 8 tokens (32 x 16 bytes).
+  // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's fragments for 8 tokens (one
+  // block): 32 lanes x 16 bytes. Units of a pass are numbered block * kPassStrips + strip.
   static constexpr int kWarps = Plan::kConsumerWarpgroups * 4;
-  static constexpr int kStrips = Plan::kDownPasses * Smem::kDownTiles * kWarps;
-  static constexpr int kUnits = kStrips * (Plan::kTokenTile / 8);  // of one CTA; unit = block * kStrips + strip
-  static constexpr int kBatch = Min(Plan::kNumClusters, 8);        // loads in flight a lane
+  static constexpr int kBlocks = Plan::kTokenTile / 8;
+  static constexpr int kPassStrips = Smem::kDownTiles * kWarps;
+  static constexpr int kPassUnits = kPassStrips * kBlocks;
+  static constexpr int kUnits = Plan::kDownPasses * kPassUnits;
+  static constexpr int kBatch = Min(Plan::kNumClusters, 16);  // loads in flight a lane
+  static_assert(Plan::kClusterSize * kUnits <= kCounterWords, "counters_fit: more units than counters");
 
   const FfnParams& params;
+  u32 stored;  // shared address of the mbarriers, one for each pass but the last
   u32 cluster;
   u32 rank;
-  u32 warp;  // consumer warp, 0 .. kWarps - 1
   u32 lane;
 
-  __device__ __forceinline__ ptx::Words4* Address(u32 of_cluster, u32 unit) const {
-    auto* partials = reinterpret_cast<ptx::Words4*>(params.workspace + kWorkspaceHeaderWords);
-    return partials + ((of_cluster * Plan::kClusterSize + rank) * kUnits + unit) * kWarpThreads + lane;
-  }
-  __device__ __forceinline__ static u32 Strip(u32 pass, u32 tile, u32 warp) {
-    return (pass * Smem::kDownTiles + tile) * kWarps + warp;
-  }
-  // First row of a strip inside the pass; the warp's place in its warpgroup decides which 16 of the tile's 64.
-  __device__ __forceinline__ static u32 RowInPass(u32 tile, u32 warp) {
-    return (warp / 4 + tile * Plan::kConsumerWarpgroups) * kWgmmaRows + warp % 4 * 16;
-  }
-  // This lane's two tokens of a block are token, token + 1.
-  __device__ __forceinline__ u32 Token(u32 block) const { return block * 8 + lane % 4 * 2; }
-
-  // A value must not read as empty; any other NaN serves.
-  __device__ __forceinline__ static u32 Value(float v) {
-    const u32 bits = __float_as_uint(v);
-    return bits == kWorkspaceEmpty ? 0x7fffffffu : bits;
+  // One thread, before the CTA's barriers are used.
+  __device__ __forceinline__ void Init() const {
+    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass) ptx::MbarrierInit(stored + pass * 8, kWarps);
   }
 
-  __device__ __forceinline__ void Store(const DownAccumulators<Plan>& sums, u32 pass) const {
+  __device__ __forceinline__ u32* Counter(u32 pass, u32 unit) const {
+    return params.workspace + kReportWords + (rank * Plan::kDownPasses + pass) * kPassUnits + unit;
+  }
+  __device__ __forceinline__ Float4* Partial(u32 of_cluster, u32 pass, u32 unit) const {
+    auto* partials = reinterpret_cast<Float4*>(params.workspace + kReportWords + kCounterWords);
+    const u32 cta = of_cluster * Plan::kClusterSize + rank;
+    return partials + ((cta * Plan::kDownPasses + pass) * kPassUnits + unit) * kWarpThreads + lane;
+  }
+  // This lane's two tokens of a unit are token, token + 1.
+  __device__ __forceinline__ u32 Token(u32 unit) const { return unit / kPassStrips * 8 + lane % 4 * 2; }
+  // First row of a unit in its pass: the warp's place in its warpgroup decides which 16 of the tile's 64 rows.
+  __device__ __forceinline__ static u32 RowInPass(u32 unit) {
+    const u32 strip = unit % kPassStrips;
+    const u32 warp = strip % kWarps;
+    return (warp / 4 + strip / kWarps * Plan::kConsumerWarpgroups) * kWgmmaRows + warp % 4 * 16;
+  }
+  __device__ __forceinline__ bool Exists(u32 unit) const {
+    return RowInPass(unit) < Plan::kDownRowsPerPass && unit / kPassStrips * 8 < params.tokens;
+  }
+
+  // Consumer warps: leave the pass's sums, and say so (the last pass: finish the own units at once).
+  __device__ __forceinline__ void StorePass(const DownAccumulators<Plan>& sums, u32 pass, u32 warp) const {
 #pragma unroll
     for (int tile = 0; tile < Smem::kDownTiles; ++tile) {
-      if (RowInPass(tile, warp) >= Plan::kDownRowsPerPass) continue;
 #pragma unroll
-      for (int block = 0; block < Plan::kTokenTile / 8; ++block) {
-        if (Token(block) >= params.tokens) continue;
+      for (int block = 0; block < kBlocks; ++block) {
+        const u32 unit = block * kPassStrips + tile * kWarps + warp;
+        if (!Exists(unit) || Token(unit) >= params.tokens) continue;
         const float* v = &sums.values[tile][4 * block];
-        ptx::StoreRelaxed(Address(cluster, block * kStrips + Strip(pass, tile, warp)),
-                          {Value(v[0]), Value(v[1]), Value(v[2]), Value(v[3])});
+        ptx::StoreThroughL2(Partial(cluster, pass, unit), {v[0], v[1], v[2], v[3]});
+      }
+    }
+    __syncwarp();
+    if (pass + 1 == Plan::kDownPasses) {
+      FinishUnits<Smem::kDownTiles * kBlocks>(pass, warp, kWarps);
+    } else if (lane == 0) {
+      ptx::MbarrierArrive(stored + pass * 8);
+    }
+  }
+
+  // Combiner warps 0 .. kCombinerWarps - 1: finish all passes but the last.
+  __device__ __forceinline__ void FinishPasses(u32 combiner) const {
+    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass) {
+      WaitBarrier<Plan>(SpinSite::kPartialsStored, params.workspace, stored + pass * 8, 0);
+      FinishUnits<kPassUnits / kCombinerWarps>(pass, combiner, kCombinerWarps);
+    }
+  }
+
+  // This warp's units of a pass are first, first + step, ...: a lane arrives for each, 32 at a time.
+  template <int kCount>
+  __device__ __forceinline__ void FinishUnits(u32 pass, u32 first, u32 step) const {
+    Jitter<Plan>();
+    for (u32 done = 0; done < kCount; done += kWarpThreads) {
+      const u32 unit = first + (done + lane) * step;
+      const bool draws = done + lane < kCount && Exists(unit);
+      u32 last = __ballot_sync(0xffffffffu, draws && Arrive(pass, unit));
+      while (last != 0) {
+        WriteUnit(pass, first + (done + __ffs(last) - 1) * step);
+        last &= last - 1;
       }
     }
   }
 
-  __device__ __forceinline__ static bool Ready(const ptx::Words4& w) {
-    return w.x != kWorkspaceEmpty && w.y != kWorkspaceEmpty && w.z != kWorkspaceEmpty && w.w != kWorkspaceEmpty;
+  // True when this CTA's arrival was the last: it must finish the unit, and has set the counter back.
+  __device__ __forceinline__ bool Arrive(u32 pass, u32 unit) const {
+    u32* counter = Counter(pass, unit);
+    if (Plan::kCombinePatienceCycles > 0 && unit % Plan::kNumClusters == cluster) {  // the owner comes last if it can
+      const i64 patience_ends = clock64() + Plan::kCombinePatienceCycles;
+      while (ptx::LoadRelaxed(counter) != Plan::kNumClusters - 1 && clock64() < patience_ends) {
+      }
+    }
+    const bool last = ptx::AddAcquireRelease(counter, 1) == Plan::kNumClusters - 1;
+    if (last) *counter = 0;
+    return last;
   }
 
-  __device__ __forceinline__ Float4 SumUnit(u32 unit) const {
+  // Adds the unit's partial sums in cluster order and writes the outputs.
+  __device__ __forceinline__ void WriteUnit(u32 pass, u32 unit) const {
+    const u32 token = Token(unit);
+    if (token >= params.tokens) return;
     Float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (u32 first = 0; first < Plan::kNumClusters; first += kBatch) {
-      ptx::Words4 words[kBatch];
+    for (u32 from = 0; from < Plan::kNumClusters; from += kBatch) {
+      Float4 parts[kBatch];
 #pragma unroll
       for (u32 i = 0; i < kBatch; ++i) {
-        if (first + i < Plan::kNumClusters) words[i] = ptx::LoadRelaxed(Address(first + i, unit));
+        if (from + i < Plan::kNumClusters) parts[i] = ptx::LoadThroughL2(Partial(from + i, pass, unit));
       }
 #pragma unroll
       for (u32 i = 0; i < kBatch; ++i) {
-        if (first + i >= Plan::kNumClusters) continue;
-        ptx::Words4* address = Address(first + i, unit);
-        SpinUntil<Plan>(SpinSite::kPartials, params.workspace, [&] {
-          if (Ready(words[i])) return true;
-          words[i] = ptx::LoadRelaxed(address);
-          return false;
-        });
-        sum.x += __uint_as_float(words[i].x);
-        sum.y += __uint_as_float(words[i].y);
-        sum.z += __uint_as_float(words[i].z);
-        sum.w += __uint_as_float(words[i].w);
-        ptx::StoreRelaxed(address, {kWorkspaceEmpty, kWorkspaceEmpty, kWorkspaceEmpty, kWorkspaceEmpty});
+        if (from + i >= Plan::kNumClusters) continue;
+        sum.x += parts[i].x;
+        sum.y += parts[i].y;
+        sum.z += parts[i].z;
+        sum.w += parts[i].w;
       }
     }
-    return sum;
+    const u32 in_pass = RowInPass(unit) + lane / 4;
+    const u32 row = rank * Smem::kSliceRows + pass * Plan::kDownRowsPerPass + in_pass;
+    if (in_pass < Plan::kDownRowsPerPass && row < Plan::kHidden) {
+      WriteOutput(token, row, sum.x);
+      WriteOutput(token + 1, row, sum.y);
+    }
+    if (in_pass + 8 < Plan::kDownRowsPerPass && row + 8 < Plan::kHidden) {
+      WriteOutput(token, row + 8, sum.z);
+      WriteOutput(token + 1, row + 8, sum.w);
+    }
   }
 
   __device__ __forceinline__ void WriteOutput(u32 token, u32 row, float value) const {
@@ -105,29 +162,6 @@ struct OrderedPartials {
       bits = static_cast<u16>(ptx::PackBf16(ptx::Bf16ToFloat(bits) + ptx::Bf16ToFloat(residual), 0.0f));
     }
     params.y[token * params.y_stride + row] = bits;
-  }
-
-  // Units are dealt to clusters first, then to warps, blocks of tokens outermost: even whatever the token count.
-  __device__ __forceinline__ void ReduceAndWrite() const {
-    const u32 units = CeilDiv(static_cast<int>(params.tokens), 8) * kStrips;
-    for (u32 unit = cluster + warp * Plan::kNumClusters; unit < units; unit += kWarps * Plan::kNumClusters) {
-      const u32 strip = unit % kStrips;
-      const u32 tile = strip / kWarps % Smem::kDownTiles;
-      const u32 row_in_pass = RowInPass(tile, strip % kWarps);
-      const u32 token = Token(unit / kStrips);
-      if (row_in_pass >= Plan::kDownRowsPerPass || token >= params.tokens) continue;
-      const Float4 sum = SumUnit(unit);
-      const u32 in_pass = row_in_pass + lane / 4;
-      const u32 row = rank * Smem::kSliceRows + strip / (kWarps * Smem::kDownTiles) * Plan::kDownRowsPerPass + in_pass;
-      if (in_pass < Plan::kDownRowsPerPass && row < Plan::kHidden) {
-        WriteOutput(token, row, sum.x);
-        WriteOutput(token + 1, row, sum.y);
-      }
-      if (in_pass + 8 < Plan::kDownRowsPerPass && row + 8 < Plan::kHidden) {
-        WriteOutput(token, row + 8, sum.z);
-        WriteOutput(token + 1, row + 8, sum.w);
-      }
-    }
   }
 };
 

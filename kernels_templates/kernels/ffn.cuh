@@ -1,5 +1,6 @@
 // The ffn kernel, dataflow "dsm gather": see src/plan/fusion_plan.h for the partition.
-// Roles: warpgroup 0 produces (warp 0 weights, warp 1 activations), the others consume. PDL contract: before
+// Roles: warpgroup 0 produces and finishes (warp 0 weights, warp 1 activations, warps 2 and 3 finish earlier passes'
+// outputs), the others consume. PDL contract: before
 // griddepcontrol.wait only weights are read; activations, residual, workspace and y come after it in every thread.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
@@ -13,11 +14,11 @@
 
 namespace fusebox {
 
-enum class WarpRole : u32 { kWeightProducer = 0, kActivationProducer = 1, kIdle = 2, kConsumer = 3 };
+enum class WarpRole : u32 { kWeightProducer = 0, kActivationProducer = 1, kCombiner = 2, kConsumer = 3 };
 
 __device__ __forceinline__ WarpRole RoleOf(u32 warp) {
   if (warp >= 4) return WarpRole::kConsumer;
-  return warp == 0 ? WarpRole::kWeightProducer : warp == 1 ? WarpRole::kActivationProducer : WarpRole::kIdle;
+  return warp == 0 ? WarpRole::kWeightProducer : warp == 1 ? WarpRole::kActivationProducer : WarpRole::kCombiner;
 }
 
 template <typename Plan>
@@ -25,6 +26,7 @@ struct FfnRings {
   WeightRing<Plan> weights;
   ActivationRing<Plan> activations;
   DsmGather<Plan> gather;
+  u32 stored;
   u32 exchange;
 
   __device__ __forceinline__ explicit FfnRings(u32 base)
@@ -32,11 +34,13 @@ struct FfnRings {
         activations{base + FfnSmem<Plan>::kActivations, base + FfnSmem<Plan>::kBarriers + Plan::kRingSlots * 16},
         gather{base + FfnSmem<Plan>::kIntermediate,
                base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16},
+        stored(base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16 + 8),
         exchange(base + FfnSmem<Plan>::kExchange) {}
 };
 
 template <typename Plan>
-__device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRings<Plan>& rings, u32 cluster, u32 rank) {
+__device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRings<Plan>& rings,
+                                            const OrderedPartials<Plan>& partials, u32 rank) {
   using Smem = FfnSmem<Plan>;
   const u32 warp = threadIdx.x / kWarpThreads - 4;
   const u32 warpgroup = warp / 4;
@@ -59,15 +63,12 @@ __device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRi
   ptx::ClusterArrive();         // all slices have come: peers may leave
   ptx::GridDependencyWait();    // the workspace and y are ours from here
 
-  const OrderedPartials<Plan> partials{params, cluster, rank, warp, threadIdx.x % kWarpThreads};
   for (u32 pass = 0; pass < Plan::kDownPasses; ++pass) {
     DownAccumulators<Plan> sums;
     RunDownPass<Plan>(sums, weights, rings.gather.chunk, warpgroup, params.workspace);
     Jitter<Plan>();
-    partials.Store(sums, pass);
+    partials.StorePass(sums, pass, warp);
   }
-  Jitter<Plan>();
-  partials.ReduceAndWrite();
 }
 
 template <typename Plan>
@@ -85,24 +86,30 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
   const FfnRings<Plan> rings(base);
   const u32 rank = ptx::ClusterCtaRank();
   const u32 cluster = blockIdx.x / Plan::kClusterSize;
-  const bool leader = threadIdx.x % kWarpThreads == 0;
+  const u32 lane = threadIdx.x % kWarpThreads;
+  const OrderedPartials<Plan> partials{params, rings.stored, cluster, rank, lane};
 
   if (threadIdx.x == 0) {
     rings.weights.Init(Plan::kConsumerWarpgroups * 4);
     rings.activations.Init(Plan::kConsumerWarpgroups * 4);
     rings.gather.Init();
+    partials.Init();
     ptx::FenceMbarrierInit();
     ptx::LaunchDependents();
   }
   ptx::ClusterArrive();  // thread 0's inits are released to the cluster
 
   if (role == WarpRole::kConsumer) {
-    RunConsumer<Plan>(params, rings, cluster, rank);
+    RunConsumer<Plan>(params, rings, partials, rank);
   } else {
     // Thread 0 initialised the barriers itself, so the weight stream need not wait for anybody.
-    if (role == WarpRole::kWeightProducer && leader) ProduceWeights<Plan>(params, rings.weights, cluster, rank);
+    if (role == WarpRole::kWeightProducer && lane == 0) ProduceWeights<Plan>(params, rings.weights, cluster, rank);
     ptx::ClusterWait();
-    if (role == WarpRole::kActivationProducer && leader) ProduceActivations<Plan>(params, rings.activations);
+    if (role == WarpRole::kActivationProducer && lane == 0) ProduceActivations<Plan>(params, rings.activations);
+    if (role == WarpRole::kCombiner) {
+      ptx::GridDependencyWait();
+      partials.FinishPasses(threadIdx.x / kWarpThreads - 2);
+    }
     ptx::ClusterArrive();
   }
   ptx::ClusterWait();  // no CTA leaves before every peer has its slice

@@ -43,6 +43,10 @@ struct DownAccumulators {
   float values[FfnSmem<Plan>::kDownTiles][Plan::kTokenTile / 2];
 };
 
+// A warpgroup dealt a tile past the last repeats the last one and its result is dropped: a branch around wgmma would make
+// ptxas serialise the whole pipeline (C7520).
+__device__ __forceinline__ u32 RealTile(u32 tile, u32 num_tiles) { return tile < num_tiles ? tile : num_tiles - 1; }
+
 // Phase 1. `row_group` owns tiles row_group, row_group + kRowWarpgroups, ...; `k_group` owns every kUpKWarpgroups-th k16 step.
 template <typename Plan>
 __device__ __forceinline__ void RunUpPhase(UpAccumulators<Plan>& sums, WeightReader<Plan>& weights,
@@ -51,7 +55,6 @@ __device__ __forceinline__ void RunUpPhase(UpAccumulators<Plan>& sums, WeightRea
   using Smem = FfnSmem<Plan>;
   constexpr int kSlots = CeilDiv(Plan::kHidden, Plan::kUpKPerSlot);
   constexpr int kSteps = Plan::kUpKPerSlot / kWgmmaK / Plan::kUpKWarpgroups;
-  constexpr bool kTilesFull = Smem::kUpTiles * Smem::kRowWarpgroups == Smem::kUpRowTiles;
   for (int slot = 0; slot < kSlots; ++slot) {
     const u32 weight_slot = weights.template WaitFull<Plan>(SpinSite::kWeightFull, report);
     const u32 activation_slot = activations.template WaitFull<Plan>(SpinSite::kActivationFull, report);
@@ -65,8 +68,7 @@ __device__ __forceinline__ void RunUpPhase(UpAccumulators<Plan>& sums, WeightRea
       const u64 b = ptx::DescribeSwizzled128(activation_slot + box * Smem::kActivationBoxBytes + in_box);
 #pragma unroll
       for (int tile = 0; tile < Smem::kUpTiles; ++tile) {
-        const u32 tile_index = row_group + tile * Smem::kRowWarpgroups;
-        if (!kTilesFull && tile_index >= Smem::kUpRowTiles) continue;
+        const u32 tile_index = RealTile(row_group + tile * Smem::kRowWarpgroups, Smem::kUpRowTiles);
 #pragma unroll
         for (int matrix = 0; matrix < Smem::kUpMatrices; ++matrix) {
           const u64 a = ptx::DescribeSwizzled128(weight_slot + (box * Smem::kUpMatrices + matrix) * Smem::kUpBoxBytes +
@@ -94,7 +96,6 @@ template <typename Plan, int kSteps>
 __device__ __forceinline__ void IssueDownSlot(DownAccumulators<Plan>& sums, u32 weight_slot, u32 intermediate, int column,
                                               u32 warpgroup) {
   using Smem = FfnSmem<Plan>;
-  constexpr bool kTilesFull = Smem::kDownTiles * Plan::kConsumerWarpgroups == Smem::kDownRowTiles;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     const u32 box = step / (kBoxK / kWgmmaK);
@@ -103,8 +104,7 @@ __device__ __forceinline__ void IssueDownSlot(DownAccumulators<Plan>& sums, u32 
                                             Smem::kGranuleBytes);
 #pragma unroll
     for (int tile = 0; tile < Smem::kDownTiles; ++tile) {
-      const u32 tile_index = warpgroup + tile * Plan::kConsumerWarpgroups;
-      if (!kTilesFull && tile_index >= Smem::kDownRowTiles) continue;
+      const u32 tile_index = RealTile(warpgroup + tile * Plan::kConsumerWarpgroups, Smem::kDownRowTiles);
       const u64 a = ptx::DescribeSwizzled128(weight_slot + box * Smem::kDownBoxBytes +
                                              tile_index * (kWgmmaRows * kBoxRowBytes) + in_box);
       ptx::Wgmma<Plan::kTokenTile>(sums.values[tile], a, b, column + step != 0);

@@ -14,13 +14,6 @@ __device__ __forceinline__ u64 PolicyEvictFirst() {
   return policy;
 }
 
-// Hint for data that every CTA reads.
-__device__ __forceinline__ u64 PolicyEvictLast() {
-  u64 policy;
-  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 // Box of a 2-D tensor to shared memory; completes `barrier` by its full byte count, out-of-bounds zeros included
 // (PTX ISA 9.7.9.27.1.2, cp.async.bulk.tensor). `column` and `row` in elements.
 __device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column, int row, u32 barrier,
@@ -32,8 +25,13 @@ __device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& m
       : "memory");
 }
 
-__device__ __forceinline__ void PrefetchTensorMap(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+// The same without a hint.
+__device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column, int row, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          destination),
+      "l"(&map), "r"(column), "r"(row), "r"(barrier)
+      : "memory");
 }
 
 // Own shared memory to a peer's (addresses from MapToPeer); completes the peer's barrier

@@ -1,5 +1,4 @@
-// Global-memory accesses that other CTAs observe: relaxed at GPU scope (PTX ISA 8, memory consistency model; each 32-bit
-// word is one access). They go to L2, never to a stale L1 line.
+// Global-memory accesses for data that CTAs hand to each other through L2, and the counter that orders them.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_PTX_GLOBAL_MEMORY_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_PTX_GLOBAL_MEMORY_CUH_
 
@@ -7,29 +6,35 @@
 
 namespace fusebox::ptx {
 
-struct alignas(16) Words4 {
-  u32 x, y, z, w;
-};
-
-__device__ __forceinline__ Words4 LoadRelaxed(const Words4* pointer) {
-  Words4 value;
-  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+// Weak accesses that pass by L1 (PTX ISA 9.7.9.8 and 9.7.9.12, .cg): ordered by the counter below, read once.
+__device__ __forceinline__ Float4 LoadThroughL2(const Float4* pointer) {
+  Float4 value;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
                : "l"(pointer)
                : "memory");
   return value;
 }
 
-__device__ __forceinline__ void StoreRelaxed(Words4* pointer, Words4 value) {
-  asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "r"(value.x), "r"(value.y),
-               "r"(value.z), "r"(value.w)
+__device__ __forceinline__ void StoreThroughL2(Float4* pointer, Float4 value) {
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(value.x), "f"(value.y), "f"(value.z),
+               "f"(value.w)
                : "memory");
 }
 
+// A glance at a word that other CTAs change; orders nothing.
 __device__ __forceinline__ u32 LoadRelaxed(const u32* pointer) {
   u32 value;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(pointer) : "memory");
   return value;
+}
+
+// Returns the value before. Earlier writes that this thread knows of are visible to whoever draws a later value, and
+// theirs to us (PTX ISA 9.7.13.5, atom.acq_rel).
+__device__ __forceinline__ u32 AddAcquireRelease(u32* pointer, u32 value) {
+  u32 before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(pointer), "r"(value) : "memory");
+  return before;
 }
 
 }  // namespace fusebox::ptx

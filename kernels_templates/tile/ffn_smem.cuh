@@ -42,11 +42,13 @@ struct FfnSmem {
   static constexpr int kIntermediate = kActivations + Plan::kActivationSlots * kActivationSlotBytes;
   static constexpr int kExchange = kIntermediate + Plan::kClusterSize * kSliceBytes;
   static constexpr int kBarriers = kExchange + kExchangeBytes;
-  static constexpr int kNumBarriers = 2 * Plan::kRingSlots + 2 * Plan::kActivationSlots + 1;
+  static constexpr int kNumBarriers = 2 * Plan::kRingSlots + 2 * Plan::kActivationSlots + Plan::kDownPasses;
   static constexpr int kTotal = kBarriers + kNumBarriers * 8 + kSmemAlignment;  // slack to align the base
 
-  // A tile of 64 rows at the end of a slot reads past it; what it reads is dropped, but must be shared memory.
-  static_assert(kRing + Plan::kRingSlots * kSlotBytes + kWgmmaRows * kBoxRowBytes <= kTotal - kSmemAlignment,
+  // A tile of 64 rows at the end of a slot may read past it; what it reads is dropped, but must be shared memory.
+  static constexpr int kOverread = kBoxRowBytes * Max(kUpRowTiles * kWgmmaRows - Plan::kUpRowsPerCta,
+                                                      kDownRowTiles * kWgmmaRows - Plan::kDownRowsPerPass);
+  static_assert(kActivations + kOverread <= kTotal - kSmemAlignment,
                 "tile_overread: the last slot's tile would read past the allocation");
 };
 

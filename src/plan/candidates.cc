@@ -19,7 +19,7 @@ struct WarpgroupSplit {
   int consumers;
   int k_sharers;
 };
-constexpr WarpgroupSplit kWarpgroupSplits[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}, {1, 1}};
+constexpr WarpgroupSplit kWarpgroupSplits[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}};
 
 void AddUnique(std::vector<int>& values, int64_t value) {
   if (value < kRowGranule || value > kMaxRows) return;

@@ -1,6 +1,7 @@
-// KernelSource is the seam between deciding and running: the text of one kernel, how to compile it and how to launch it.
-// Invariant: a pure function of (FusionPlan, TemplateSet, EmitOptions); it names no path, time, machine or locale.
-// A value, printable and hashable; src/ ends here and runtime/ begins here.
+// KernelSource is the seam between deciding and running: the text of one kernel, how to compile it
+// and how to launch it. Invariant: a pure function of (FusionPlan, TemplateSet, EmitOptions); it
+// names no path, time, machine or locale. A value, printable and hashable; src/ ends here and
+// runtime/ begins here.
 #ifndef FUSEBOX_SRC_SOURCE_KERNEL_SOURCE_H_
 #define FUSEBOX_SRC_SOURCE_KERNEL_SOURCE_H_
 
@@ -25,17 +26,18 @@ struct LaunchShape {
 };
 
 struct KernelSource {
-  std::string name;                    // "ffn_gated_silu_bf16_h4096_i11008_t8": for logs and file names
-  std::string entry;                   // extern "C" symbol: "fusebox_ffn"
-  std::string text;                    // the generated .cu, under 60 lines
-  std::string plan_json;               // the plan it was made from
-  std::string architecture;            // "sm_90a"
-  std::vector<std::string> flags;      // NVRTC options; no paths
-  TemplateSet headers;                 // what the text may include, by root-spelled name
+  std::string name;                // "ffn_gated_silu_bf16_h4096_i11008_t8": for logs and file names
+  std::string entry;               // extern "C" symbol: "fusebox_ffn"
+  std::string text;                // the generated .cu, under 60 lines
+  std::string plan_json;           // the plan it was made from
+  std::string architecture;        // "sm_90a"
+  std::vector<std::string> flags;  // NVRTC options; no paths
+  TemplateSet headers;             // what the text may include, by root-spelled name
   LaunchShape launch;
   int64_t workspace_bytes = 0;
 
-  // Digest of schema version, text, headers, flags, entry and architecture; nothing of the build machine.
+  // Digest of schema version, text, headers, flags, entry and architecture; nothing of the build
+  // machine.
   Fingerprint Digest() const;
 };
 

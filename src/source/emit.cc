@@ -1,0 +1,103 @@
+#include "src/source/emit.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/status.h"
+#include "src/plan/footprint.h"
+#include "src/source/render.h"
+
+namespace fusebox {
+namespace {
+
+constexpr std::string_view kEntryTemplate = "kernels_templates/entry/ffn.cu.in";
+constexpr std::string_view kEntrySymbol = "fusebox_ffn";
+
+std::string Bool(bool value) { return value ? "true" : "false"; }
+
+// Names of `enum class Activation` in kernels_templates/epilogue/activation.cuh.
+std::string_view DeviceName(Activation activation) {
+  switch (activation) {
+    case Activation::kSilu:
+      return "kSilu";
+    case Activation::kGeluErf:
+      return "kGeluErf";
+    case Activation::kRelu:
+      return "kRelu";
+  }
+  return "unknown";
+}
+
+// How a person plans the same op again: arguments of `fusebox plan`.
+std::string ReproduceArguments(const FusionPlan& plan) {
+  const FfnProblem& problem = plan.problem;
+  return absl::StrCat("--hidden ", problem.hidden.value(), " --intermediate ",
+                      problem.intermediate.value(), " --activation ", ToString(problem.activation),
+                      " --form ", ToString(problem.form), " --tokens ", plan.token_tile);
+}
+
+std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
+                                                     const std::string& name,
+                                                     const EmitOptions& options) {
+  const FfnProblem& problem = plan.problem;
+  return {
+      {"name", name},
+      {"plan_fingerprint", plan.PlanFingerprint().ToHex()},
+      {"plan_summary", plan.Summary()},
+      {"reproduce", ReproduceArguments(plan)},
+      {"hidden", absl::StrCat(problem.hidden.value())},
+      {"intermediate", absl::StrCat(problem.intermediate.value())},
+      {"gated", Bool(problem.form == FfnForm::kGated)},
+      {"activation", std::string(DeviceName(problem.activation))},
+      {"add_residual", Bool(problem.residual_mode == ResidualMode::kAddAfter)},
+      {"token_tile", absl::StrCat(plan.token_tile)},
+      {"cluster_size", absl::StrCat(plan.cluster_size)},
+      {"num_clusters", absl::StrCat(plan.num_clusters)},
+      {"consumer_warpgroups", absl::StrCat(plan.consumer_warpgroups)},
+      {"ring_slots", absl::StrCat(plan.ring_slots)},
+      {"slots_in_flight", absl::StrCat(plan.slots_in_flight)},
+      {"activation_slots", absl::StrCat(plan.activation_slots)},
+      {"up_rows_per_cta", absl::StrCat(plan.up.rows_per_cta)},
+      {"up_k_per_slot", absl::StrCat(plan.up.k_per_slot)},
+      {"up_k_warpgroups", absl::StrCat(plan.up.k_warpgroups)},
+      {"down_rows_per_pass", absl::StrCat(plan.down.rows_per_pass)},
+      {"down_passes", absl::StrCat(plan.down.passes)},
+      {"down_k_per_slot", absl::StrCat(plan.down.k_per_slot)},
+      {"combine_patience_cycles", absl::StrCat(plan.combine_patience_cycles)},
+      {"bounded_spins", Bool(options.bounded_spins)},
+      {"jitter_seed", absl::StrCat(options.jitter_seed)},
+      {"smem_bytes", absl::StrCat(FootprintOf(plan).total_bytes)},
+      {"threads", absl::StrCat(plan.threads())},
+      {"resident_ctas_per_sm", absl::StrCat(plan.resident_ctas_per_sm)},
+  };
+}
+
+}  // namespace
+
+absl::StatusOr<KernelSource> Emit(const FusionPlan& plan, const TemplateSet& templates,
+                                  const EmitOptions& options) {
+  FUSEBOX_ASSIGN_OR_RETURN(const std::string_view entry_template, templates.Find(kEntryTemplate));
+  KernelSource source;
+  source.name = absl::StrCat(plan.problem.Name(), "_t", plan.token_tile);
+  source.entry = std::string(kEntrySymbol);
+  FUSEBOX_ASSIGN_OR_RETURN(source.text,
+                           Render(entry_template, PlaceholderValues(plan, source.name, options)));
+  source.plan_json = plan.ToJson();
+  source.architecture = "sm_90a";
+  source.flags = {"--gpu-architecture=sm_90a", "--std=c++20",
+                  "--device-as-default-execution-space"};
+  std::map<std::string, std::string> headers = templates.files();
+  headers.erase(std::string(kEntryTemplate));  // filled in above; nothing includes it
+  source.headers = TemplateSet::FromFiles(std::move(headers));
+  source.launch = {.grid_ctas = plan.grid_ctas(),
+                   .cluster_size = plan.cluster_size,
+                   .threads = plan.threads(),
+                   .dynamic_smem_bytes = FootprintOf(plan).total_bytes,
+                   .resident_ctas_per_sm = plan.resident_ctas_per_sm};
+  source.workspace_bytes = WorkspaceBytes(plan);
+  return source;
+}
+
+}  // namespace fusebox
