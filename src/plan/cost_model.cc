@@ -25,7 +25,8 @@ double SoftMinimum(double roof, double other) {
 
 // Bytes that the grid keeps in flight in a phase, as a rate.
 double InFlightRate(const FusionPlan& plan, const PhaseTraffic& phase, const DeviceSpec& device) {
-  const double free_slots = std::max(plan.ring_slots - device.held_slots, 0.5);
+  const double free_slots =
+      std::min<double>(std::max(plan.ring_slots - device.held_slots, 0.5), plan.slots_in_flight);
   const double slots = std::min(free_slots, static_cast<double>(phase.slots));
   const double bytes = slots * static_cast<double>(phase.slot_bytes) * plan.grid_ctas();
   return bytes / device.hbm_latency_ns;  // bytes per ns: GB/s
@@ -90,16 +91,16 @@ double ImbalanceMicros(const FusionPlan& plan, const CostBreakdown& cost, const 
          device.imbalance_exposed;
 }
 
-// A warp's units one after the other, each a batch of clusters' loads after the other; the first
-// load is part of the exchange itself.
+// What the last pass leaves after the stream: its sums through L2, then, in the CTA that finishes a
+// unit, batches of clusters' loads one after the other. The first load is part of the exchange.
+// Earlier passes are finished behind the stream.
 double CombineMicros(const FusionPlan& plan, const Traffic& traffic, const DeviceSpec& device) {
-  constexpr int64_t kWarpsPerWarpgroup = 4;
-  const double transfer =  // written once, read once
-      MicrosAt(2.0 * static_cast<double>(traffic.partial_bytes), device.l2_to_sm_gb_per_s);
-  const int64_t warps = kWarpsPerWarpgroup * plan.consumer_warpgroups * plan.num_clusters;
-  const int64_t rows = plan.down.passes * RoundUp(plan.down.rows_per_pass, kWgmmaRows);
-  const int64_t units = rows / 16 * (plan.token_tile / 8);  // 16 rows x 8 tokens each
-  const int64_t loads = CeilDiv(units, warps) * CeilDiv(plan.num_clusters, device.combine_batch);
+  const double last_pass = static_cast<double>(traffic.partial_bytes) / plan.down.passes;
+  const double transfer = MicrosAt(2.0 * last_pass, device.l2_to_sm_gb_per_s);  // written and read
+  const int64_t units_of_warp = int64_t{DownTilesPerWarpgroup(plan)} * (plan.token_tile / 8);
+  const int64_t sharers = plan.combine_patience_cycles > 0 ? plan.num_clusters : 1;
+  const int64_t loads =
+      CeilDiv(units_of_warp, sharers) * CeilDiv(plan.num_clusters, device.combine_batch);
   const double ns =
       device.grid_exchange_ns + static_cast<double>(loads - 1) * device.l2_load_latency_ns;
   return transfer + ns / kNsPerUs;

@@ -57,25 +57,26 @@ bool OnGrid(const WeightBox& box) {
          box.used_k_end % kCell == 0;
 }
 
+// Box i of a slot meets the 64 operand elements that follow operand_begin + 64 * (i / matrices).
 // `operand_base` is the matrix column that belongs to the operand's element 0.
-absl::Status CheckSlot(const WeightSlot& slot, int64_t operand_base, int64_t slot_bytes) {
+absl::Status CheckSlot(const WeightSlot& slot, int64_t operand_base, int64_t matrices,
+                       int64_t slot_bytes) {
   constexpr int64_t kRowBytes = 128;  // of a box
   int64_t bytes = 0;
-  int64_t operand_end = slot.operand_begin;
-  for (const WeightBox& box : slot.boxes) {
+  for (size_t i = 0; i < slot.boxes.size(); ++i) {
+    const WeightBox& box = slot.boxes[i];
     bytes += box.num_rows * kRowBytes;
     if (!OnGrid(box) || box.used_k_end > box.k_begin + kBoxK) {
       return absl::InternalError(absl::StrCat("coverage: ", ToString(box.matrix), " box at row ",
                                               box.row_begin, ", column ", box.k_begin,
                                               " is no whole number of 8 x 8 cells of a box"));
     }
-    if (box.k_begin < operand_base + slot.operand_begin ||
-        box.k_begin > operand_base + operand_end) {
+    const int64_t operand = slot.operand_begin + static_cast<int64_t>(i) / matrices * kBoxK;
+    if (box.k_begin != operand_base + operand) {
       return absl::InternalError(absl::StrCat("coverage: ", ToString(box.matrix), " column ",
-                                              box.k_begin, " meets operand element ", operand_end,
+                                              box.k_begin, " meets operand element ", operand,
                                               ", not ", box.k_begin - operand_base));
     }
-    operand_end = std::max(operand_end, box.used_k_end - operand_base);
   }
   if (bytes > slot_bytes) {
     return absl::InternalError(
@@ -96,8 +97,9 @@ absl::Status CountCta(const FusionPlan& plan, CtaPlace place, const CtaWork& wor
   const int64_t chunk_begin = place.cluster * plan.chunk_rows();
   for (const auto* phase : {&work.up, &work.down}) {
     const int64_t operand_base = phase == &work.down ? chunk_begin : 0;
+    const int64_t matrices = phase == &work.down ? 1 : plan.problem.num_up_matrices();
     for (const WeightSlot& slot : *phase) {
-      FUSEBOX_RETURN_IF_ERROR(CheckSlot(slot, operand_base, slot_bytes));
+      FUSEBOX_RETURN_IF_ERROR(CheckSlot(slot, operand_base, matrices, slot_bytes));
       for (const WeightBox& box : slot.boxes) {
         if (phase == &work.down && box.used_k_end > chunk_begin + plan.chunk_rows()) {
           return absl::InternalError(absl::StrCat("coverage: down columns up to ", box.used_k_end,

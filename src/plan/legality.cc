@@ -18,9 +18,23 @@ constexpr int kMinRingSlots = 3;  // one read by the tensor cores, one waited fo
 constexpr int kMinActivationSlots = 2;  // one read by the tensor cores, one being filled
 constexpr int kMaxConsumerWarpgroups =
     4;  // with the producer 640 threads; named barriers and registers end there
-constexpr int kRegisterGranule = 8;                 // registers are given to a thread in steps of 8
-constexpr int kTileBytes = kWgmmaRows * kBoxK * 2;  // what a tile of 64 rows reads of a box
+constexpr int kRegisterGranule = 8;    // registers are given to a thread in steps of 8
 constexpr int kCombineRegisters = 32;  // 8 fragments of 4 words, loaded ahead by the ordered sum
+
+// Bytes past the end of a slot that the last tile of 64 rows reads in either phase.
+int64_t OverreadBytes(const FusionPlan& plan) {
+  constexpr int64_t kBoxRowBytes = kBoxK * 2;
+  const int64_t up = RoundUp(plan.up.rows_per_cta, kWgmmaRows) - plan.up.rows_per_cta;
+  const int64_t down = RoundUp(plan.down.rows_per_pass, kWgmmaRows) - plan.down.rows_per_pass;
+  return std::max(up, down) * kBoxRowBytes;
+}
+
+// Units of 16 output rows x 8 tokens of one rank, padding included: a counter each.
+int64_t UnitsOfRank(const FusionPlan& plan) {
+  constexpr int64_t kStripsPerTile = kWgmmaRows / 16;
+  return int64_t{plan.down.passes} * DownTilesPerWarpgroup(plan) * plan.consumer_warpgroups *
+         kStripsPerTile * (plan.token_tile / 8);
+}
 
 bool IsWholeSlot(int k_per_slot) { return k_per_slot % kBoxK == 0; }
 int64_t UpK(const FusionPlan& plan) { return RoundUp(plan.problem.hidden.value(), kBoxK); }
@@ -147,6 +161,14 @@ constexpr LegalityRule kFieldRules[] = {
                      " activation slots are too short; at least ", kMinRingSlots, " and ",
                      kMinActivationSlots, " keep copies in flight; use smaller slots");
      }},
+    {"in_flight",
+     [](const PlanFacts& f) {
+       return f.plan.slots_in_flight >= 1 && f.plan.slots_in_flight <= f.plan.ring_slots;
+     },
+     [](const PlanFacts& f) {
+       return StrCat(f.plan.slots_in_flight, " slots in flight: accepted are 1 to the ring's ",
+                     f.plan.ring_slots);
+     }},
 };
 
 constexpr LegalityRule kFitRules[] = {
@@ -154,7 +176,7 @@ constexpr LegalityRule kFitRules[] = {
      [](const PlanFacts& f) { return f.plan.grid_ctas() <= ResidentCtas(f.plan, f.device); },
      [](const PlanFacts& f) {
        return StrCat("a grid of ", f.plan.grid_ctas(), " CTAs in clusters of ", f.plan.cluster_size,
-                     " waits for each other, but only ", ResidentCtas(f.plan, f.device),
+                     " would run in waves, for only ", ResidentCtas(f.plan, f.device),
                      " are resident on ", f.device.name, "; use more rows per CTA");
      }},
     {"smem_fits",
@@ -168,12 +190,12 @@ constexpr LegalityRule kFitRules[] = {
      }},
     {"tile_overread",
      [](const PlanFacts& f) {
-       return f.footprint.activation_offset + kTileBytes <=
+       return f.footprint.activation_offset + OverreadBytes(f.plan) <=
               f.footprint.total_bytes - kSmemAlignment;
      },
      [](const PlanFacts& f) {
-       return StrCat("a tile of ", kWgmmaRows, " rows at the end of the ring reads up to ",
-                     kTileBytes, " bytes past it, but only ",
+       return StrCat("a tile of ", kWgmmaRows, " rows at the end of the ring reads ",
+                     OverreadBytes(f.plan), " bytes past it, but only ",
                      f.footprint.total_bytes - kSmemAlignment - f.footprint.activation_offset,
                      " follow");
      }},
@@ -185,6 +207,15 @@ constexpr LegalityRule kFitRules[] = {
        return StrCat("a thread needs about ", RegistersNeeded(f.plan, f.device), " registers; ",
                      f.plan.threads(), " threads with ", f.plan.resident_ctas_per_sm,
                      " CTAs on an SM leave ", RegisterBudget(f.plan, f.device));
+     }},
+    {"counters_fit",
+     [](const PlanFacts& f) {
+       return f.plan.cluster_size * UnitsOfRank(f.plan) <= kWorkspaceCounters;
+     },
+     [](const PlanFacts& f) {
+       return StrCat("the outputs are ", f.plan.cluster_size * UnitsOfRank(f.plan),
+                     " units of 16 rows x 8 tokens; the workspace has ", kWorkspaceCounters,
+                     " counters for them");
      }},
     {"partials_fit_l2",
      [](const PlanFacts& f) {

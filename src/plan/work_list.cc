@@ -56,27 +56,31 @@ std::vector<WeightSlot> DownSlots(const FusionPlan& plan, CtaPlace place) {
   return slots;
 }
 
-// Units are numbered token block outermost, then pass, tile, warp; the clusters take turns.
-std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, CtaPlace place) {
-  const int tiles = DownTilesPerWarpgroup(plan);
+// One unit of a pass: numbered token block outermost, then tile, then warp.
+OutputUnit UnitOf(const FusionPlan& plan, int rank, int pass, int unit) {
   const int warps = plan.consumer_warpgroups * kWarpsPerWarpgroup;
-  const int strips = plan.down.passes * tiles * warps;
+  const int strips = DownTilesPerWarpgroup(plan) * warps;
+  const int warp = unit % strips % warps;
+  const int tile = unit % strips / warps;
+  const int tile_index = warp / kWarpsPerWarpgroup + tile * plan.consumer_warpgroups;
+  const int64_t in_pass = int64_t{tile_index} * kWgmmaRows + warp % kWarpsPerWarpgroup * kStripRows;
+  const int64_t row = rank * plan.slice_rows() + int64_t{pass} * plan.down.rows_per_pass + in_pass;
+  const int64_t rows_left =
+      std::min(plan.down.rows_per_pass - in_pass, plan.problem.hidden.value() - row);
+  return {.row_begin = row,
+          .num_rows = std::clamp<int64_t>(rows_left, 0, kStripRows),
+          .token_begin = unit / strips * kBlockTokens};
+}
+
+// Each pass's units are dealt to the clusters in turn.
+std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, CtaPlace place) {
+  const int units_of_pass = DownTilesPerWarpgroup(plan) * plan.consumer_warpgroups *
+                            kWarpsPerWarpgroup * (plan.token_tile / kBlockTokens);
   std::vector<OutputUnit> units;
-  for (int unit = place.cluster; unit < strips * (plan.token_tile / kBlockTokens);
-       unit += plan.num_clusters) {
-    const int strip = unit % strips;
-    const int warp = strip % warps;
-    const int tile = strip / warps % tiles;
-    const int pass = strip / (warps * tiles);
-    const int tile_index = warp / kWarpsPerWarpgroup + tile * plan.consumer_warpgroups;
-    const int64_t in_pass =
-        int64_t{tile_index} * kWgmmaRows + warp % kWarpsPerWarpgroup * kStripRows;
-    const int64_t row = place.rank * plan.slice_rows() + pass * plan.down.rows_per_pass + in_pass;
-    const int64_t rows_left =
-        std::min(plan.down.rows_per_pass - in_pass, plan.problem.hidden.value() - row);
-    units.push_back({.row_begin = row,
-                     .num_rows = std::clamp<int64_t>(rows_left, 0, kStripRows),
-                     .token_begin = unit / strips * kBlockTokens});
+  for (int pass = 0; pass < plan.down.passes; ++pass) {
+    for (int unit = place.cluster; unit < units_of_pass; unit += plan.num_clusters) {
+      units.push_back(UnitOf(plan, place.rank, pass, unit));
+    }
   }
   return units;
 }

@@ -39,7 +39,8 @@ struct WeightSlot {
   std::vector<WeightBox> boxes;
 };
 
-// 16 output rows x 8 tokens that one CTA sums over the clusters and writes.
+// 16 output rows x 8 tokens that one CTA of a rank sums over the clusters and writes. Here its
+// owner does; in the kernel it may be whichever CTA of the rank arrives last.
 struct OutputUnit {
   int64_t row_begin = 0;
   int64_t num_rows = 0;  // below 16 where a pass or the matrix ends; 0: padding

@@ -1,0 +1,59 @@
+#include "src/plan/footprint.h"
+
+#include <gtest/gtest.h>
+
+#include "src/plan/legality.h"
+#include "tests/plan/some_plan.h"
+
+namespace fusebox {
+namespace {
+
+// Computed by hand from kernels_templates/tile/ffn_smem.cuh.
+TEST(FootprintTest, CarvesAsTheKernelDoes) {
+  const Footprint f = FootprintOf(SomePlan());
+  EXPECT_EQ(f.slot_bytes, 256 * 128);  // down's slot is larger than up's 2 * 96 * 128
+  EXPECT_EQ(f.activation_offset, 6 * 32768);
+  EXPECT_EQ(f.activation_slot_bytes, 8 * 128);
+  EXPECT_EQ(f.intermediate_offset, 6 * 32768 + 8 * 1024);
+  EXPECT_EQ(f.intermediate_bytes, 8 * 12 * 128);
+  EXPECT_EQ(f.exchange_bytes, 0);
+  EXPECT_EQ(f.barrier_offset, f.intermediate_offset + 12288);
+  EXPECT_EQ(f.barrier_bytes, (12 + 16 + 2) * 8);
+  EXPECT_EQ(f.total_bytes, f.barrier_offset + 240 + 1024);
+}
+
+TEST(FootprintTest, CountsTheExchangeOfKSharers) {
+  FusionPlan plan = SomePlan();
+  plan.token_tile = 16;
+  plan.consumer_warpgroups = 4;
+  plan.up.k_warpgroups = 2;
+  // 1 giving group x 2 row groups x 1 tile x 2 matrices x 2 token blocks x 128 threads x 16 bytes
+  EXPECT_EQ(FootprintOf(plan).exchange_bytes, 2 * 2 * 2 * 2048);
+  EXPECT_EQ(UpTilesPerWarpgroup(plan), 1);
+  EXPECT_EQ(DownTilesPerWarpgroup(plan), 1);
+}
+
+TEST(FootprintTest, RoundsPlainSlotsUpTo1024) {
+  FusionPlan plan = SomePlan();
+  plan.problem.form = FfnForm::kPlain;
+  plan.up.rows_per_cta = 8;
+  plan.down.rows_per_pass = 8;
+  EXPECT_EQ(UpSlotBytes(plan), 1024);
+  EXPECT_EQ(FootprintOf(plan).slot_bytes, 1024);
+}
+
+TEST(FootprintTest, CountsPartialSums) {
+  // 120 CTAs x 2 passes x 2 warpgroups x 2 tiles x 1 token block x 128 threads x 16 bytes
+  EXPECT_EQ(PartialBytes(SomePlan()), int64_t{120} * 2 * 2 * 2 * 2048);
+  EXPECT_EQ(WorkspaceBytes(SomePlan()), PartialBytes(SomePlan()) + kWorkspaceHeaderBytes);
+}
+
+TEST(FootprintTest, TheLimitsAreTheDevices) {
+  EXPECT_EQ(kMaxSmemPerCta, H200().smem_per_cta_bytes);
+  EXPECT_EQ(kSmemPerSm, H200().smem_per_sm_bytes);
+  EXPECT_EQ(SmemBudget(H200(), 1), kMaxSmemPerCta);
+  EXPECT_EQ(SmemBudget(H200(), 2), kSmemPerSm / 2 - 1024);
+}
+
+}  // namespace
+}  // namespace fusebox

@@ -1,0 +1,84 @@
+#include "src/plan/fusion_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "src/base/status.h"
+#include "tests/plan/some_plan.h"
+
+namespace fusebox {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSomePlanJson =
+    R"({"problem":{"op":"ffn","hidden":4096,"intermediate":11008,"dtype":"bf16",)"
+    R"("activation":"silu","form":"gated","residual_mode":"none"},"token_tile":8,)"
+    R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,"resident_ctas_per_sm":1,)"
+    R"("ring_slots":6,"slots_in_flight":6,"activation_slots":8,)"
+    R"("up":{"rows_per_cta":96,"k_per_slot":64,"k_warpgroups":1},)"
+    R"("down":{"rows_per_pass":256,"passes":2,"k_per_slot":64},)"
+    R"("edge":{"scope":"dsm","collective":"gather"},)"
+    R"("combine":"ordered_partials","combine_patience_cycles":0})";
+
+TEST(FusionPlanTest, PrintsAStableJsonAndReadsItBack) {
+  EXPECT_EQ(SomePlan().ToJson(), kSomePlanJson);
+  const absl::StatusOr<FusionPlan> read = FusionPlan::FromJson(kSomePlanJson);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, SomePlan());
+}
+
+TEST(FusionPlanTest, EveryFieldCountsInTheFingerprint) {
+  const Fingerprint original = SomePlan().PlanFingerprint();
+  EXPECT_EQ(SomePlan().PlanFingerprint(), original);
+  FusionPlan plan = SomePlan();
+  plan.problem.residual_mode = ResidualMode::kAddAfter;
+  EXPECT_NE(plan.PlanFingerprint(), original);
+  plan = SomePlan();
+  plan.activation_slots = 4;
+  EXPECT_NE(plan.PlanFingerprint(), original);
+  plan = SomePlan();
+  plan.down.k_per_slot = 128;
+  EXPECT_NE(plan.PlanFingerprint(), original);
+}
+
+TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
+  const struct {
+    std::string from, to, sentence;
+  } kCases[] = {
+      {"\"cluster_size\":8,", "", "plan: cluster_size is missing"},
+      {"\"cluster_size\":8,", "\"cluster_size\":8,\"cluster\":8,",
+       "plan: cluster is no field that is known"},
+      {"\"cluster_size\":8,", "\"cluster_size\":0,", "plan: cluster_size is 0; accepted: 1 to 64"},
+      {"\"cluster_size\":8,", "\"cluster_size\":\"8\",",
+       "plan: cluster_size is a string; an integer is expected"},
+      {"\"passes\":2", "\"passes\":1e9", "plan: down.passes is a fraction; an integer is expected"},
+      {"\"silu\"", "\"swish\"",
+       "plan: problem.activation is \"swish\"; accepted: silu, gelu_erf, relu"},
+      {"\"dsm\"", "\"warp\"", "plan: edge.scope is \"warp\"; accepted: smem, dsm, grid"},
+      {"\"op\":\"ffn\"", "\"op\":\"attention_block\"",
+       "plan: problem.op is \"attention_block\"; accepted: ffn"},
+      {"11008", "11010", "dim_granule: intermediate 11010 is not a multiple of 8 elements"},
+      {"\"gated\"", "\"plain\"", "activation_form: a plain ffn with silu has no kernel"},
+  };
+  for (const auto& c : kCases) {
+    const std::string text = absl::StrReplaceAll(kSomePlanJson, {{c.from, c.to}});
+    ASSERT_NE(text, kSomePlanJson) << c.from;
+    const absl::Status status = FusionPlan::FromJson(text).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.sentence));
+  }
+}
+
+TEST(FusionPlanTest, SummarisesInOneLine) {
+  EXPECT_EQ(SomePlan().Summary(), "c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather");
+  FusionPlan plan = SomePlan();
+  plan.up.k_warpgroups = 2;
+  plan.resident_ctas_per_sm = 2;
+  EXPECT_EQ(plan.Summary(), "c8x15 t8 up96x64/2 down2x256x64 wg2 ring6/6+8 r2 dsm_gather");
+}
+
+}  // namespace
+}  // namespace fusebox

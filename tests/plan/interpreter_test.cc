@@ -1,0 +1,33 @@
+#include "src/plan/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/plan/some_plan.h"
+
+namespace fusebox {
+namespace {
+
+TEST(InterpreterTest, RefusesOperandsOfOtherShapes) {
+  FusionPlan plan = SomePlan();
+  plan.problem = {.hidden = DimK(8), .intermediate = DimN(16)};
+  const std::vector<uint16_t> weights(8 * 16);
+  const std::vector<uint16_t> x(2 * 8);
+  const FfnOperands good{.tokens = 2, .gate = weights, .up = weights, .down = weights, .x = x};
+  FfnOperands operands = good;
+  operands.gate = {};
+  EXPECT_EQ(Interpret(plan, operands).status().message(),
+            "interpreter: gate has 0 elements; the problem has 128");
+  operands = good;
+  operands.residual = x;
+  EXPECT_EQ(Interpret(plan, operands).status().message(),
+            "interpreter: residual has 16 elements; the problem has 0");
+  operands = good;
+  operands.tokens = 9;
+  EXPECT_EQ(Interpret(plan, operands).status().message(),
+            "interpreter: 9 tokens; the plan's tile holds 8");
+}
+
+}  // namespace
+}  // namespace fusebox
