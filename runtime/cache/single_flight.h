@@ -52,12 +52,20 @@ class SingleFlightTable {
     absl::Cleanup land = [&] {
       if (!flight->made.ok()) {
         absl::MutexLock lock(&mutex_);
-        flights_.erase(key);
+        const auto it = flights_.find(key);
+        if (it != flights_.end() && it->second == flight)
+          flights_.erase(it);  // or forgotten and begun anew
       }
       flight->landed.Notify();
     };
     flight->made = make();
     return flight->made;
+  }
+
+  // The next call makes the value anew; those who hold the old one keep it.
+  void Forget(const Fingerprint& key) {
+    absl::MutexLock lock(&mutex_);
+    flights_.erase(key);
   }
 
  private:

@@ -1,0 +1,181 @@
+#include "runtime/engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/engine/ffn_op.h"
+#include "runtime/engine/planner.h"
+#include "src/base/status.h"
+#include "src/device/device_profiles.h"
+
+namespace fusebox {
+namespace {
+
+absl::StatusOr<std::unique_ptr<EventLog>> OpenLog(const EngineSettings& settings) {
+  return EventLog::Create({.level = settings.config.log_level,
+                           .file = settings.config.log_file,
+                           .callback = settings.log_callback,
+                           .user = settings.log_user});
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& settings,
+                                                       const DriverLoader& load_driver) {
+  FUSEBOX_ASSIGN_OR_RETURN(std::unique_ptr<EventLog> log, OpenLog(settings));
+  std::shared_ptr<Engine> engine(new Engine(settings, std::move(log)));
+  for (const std::string& warning : settings.config.warnings) {
+    engine->log_->Write(LogLevel::kWarn, "config", {{"warning", warning}});
+  }
+  FUSEBOX_RETURN_IF_ERROR(engine->OpenDevice(load_driver));
+  KernelService::Options options{.cache_dirs = settings.config.cache_dirs,
+                                 .toolkit_places = settings.config.toolkit_places,
+                                 .nvrtc_path = settings.config.nvrtc_path,
+                                 .dump_dir = settings.config.dump_dir};
+  if (engine->driver_ != nullptr) options.max_nvrtc_major = engine->driver_->version / 1000;
+  engine->kernels_ =
+      std::make_unique<KernelService>(std::move(options), engine->log_.get(), &engine->counters_);
+  engine->log_->Write(LogLevel::kInfo, "engine",
+                      {{"gpu", engine->gpu_name_},
+                       {"profile", engine->spec_.name},
+                       {"compile", ToString(settings.config.compile_mode)},
+                       {"cache", absl::StrJoin(settings.config.cache_dirs, ":")}});
+  return engine;
+}
+
+Engine::Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log)
+    : settings_(settings),
+      log_(std::move(log)),
+      pool_(settings.config.compile_threads, [this] { PrepareWanted(); }) {}
+
+Engine::~Engine() { Shutdown(); }
+
+void Engine::Shutdown() {
+  Freeze();  // nothing is prepared, and so logged to the caller's callback, after this
+  pool_.Stop();
+}
+
+absl::Status Engine::OpenDevice(const DriverLoader& load_driver) {
+  if (settings_.device_ordinal == kNoDevice) return ChooseProfile(std::nullopt);
+  FUSEBOX_ASSIGN_OR_RETURN(driver_, load_driver());
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceReport device,
+                           QueryDevice(*driver_, settings_.device_ordinal));
+  FUSEBOX_RETURN_IF_ERROR(CheckServed(device));
+  FUSEBOX_RETURN_IF_ERROR(ChooseProfile(device));
+  FUSEBOX_ASSIGN_OR_RETURN(context_, PrimaryContext::Retain(driver_, device.device));
+  return absl::OkStatus();
+}
+
+absl::Status Engine::ChooseProfile(const std::optional<DeviceReport>& device) {
+  std::string name = settings_.config.device_profile;
+  if (name.empty() && !device.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile: an engine without GPU (device ordinal -1) needs device_profile or "
+                     "FUSEBOX_DEVICE_PROFILE; known: ",
+                     absl::StrJoin(DeviceProfileNames(), ", ")));
+  }
+  if (name.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(name, ProfileNameFor(device->name));
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(spec_, FindDeviceProfile(name));
+  gpu_name_ = device.has_value() ? device->name : spec_.name;
+  if (device.has_value() && device->num_sms < spec_.num_sms) {
+    log_->Write(LogLevel::kWarn, "engine",
+                {{"event", "profile_larger_than_gpu"},
+                 {"gpu", device->name},
+                 {"sms", device->num_sms},
+                 {"profile", spec_.name},
+                 {"profile_sms", spec_.num_sms},
+                 {"effect", "plans that do not fit are refused when they are loaded"}});
+  }
+  return absl::OkStatus();
+}
+
+void Engine::Freeze() {
+  absl::MutexLock lock(&publish_mutex_);
+  frozen_.store(true, std::memory_order_release);
+}
+
+bool Engine::PublishUnlessFrozen(absl::FunctionRef<void()> publish) {
+  absl::MutexLock lock(&publish_mutex_);
+  if (frozen_.load(std::memory_order_relaxed)) return false;
+  publish();
+  return true;
+}
+
+absl::Status Engine::WaitForBackground(absl::Duration timeout) {
+  if (pool_.Wait(timeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat(
+      "background work was not done after ", absl::FormatDuration(timeout),
+      "; wait longer, or freeze the engine and run your own path for what is missing"));
+}
+
+absl::Status Engine::RequireDevice(std::string_view what) const {
+  if (has_device()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("device: ", what,
+                   " needs a GPU, and this engine was made without one (device "
+                   "ordinal -1); make an engine with the GPU's ordinal"));
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::GetLoaded(const KernelSource& source) {
+  if (has_device()) return loaded_.GetOrMake(source.Digest(), [&] { return Load(source); });
+  FUSEBOX_RETURN_IF_ERROR(kernels_
+                              ->GetOrCompile(source, config().compile_mode == CompileMode::kNever
+                                                         ? CompilePermission::kCachesOnly
+                                                         : CompilePermission::kAllowed)
+                              .status());
+  return std::shared_ptr<const LoadedKernel>();
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSource& source) {
+  const CompilePermission permission = config().compile_mode == CompileMode::kNever
+                                           ? CompilePermission::kCachesOnly
+                                           : CompilePermission::kAllowed;
+  FUSEBOX_ASSIGN_OR_RETURN(ServedKernel served, kernels_->GetOrCompile(source, permission));
+  auto loaded = LoadedKernel::Load(context_, source, *served.kernel);
+  if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled) {
+    // An entry that this driver cannot load is a bad one: once more, from the source.
+    kernels_->Discard(source, std::string(loaded.status().message()));
+    FUSEBOX_ASSIGN_OR_RETURN(served, kernels_->GetOrCompile(source, permission));
+    loaded = LoadedKernel::Load(context_, source, *served.kernel);
+  }
+  FUSEBOX_RETURN_IF_ERROR(loaded.status());
+  log_->Write(LogLevel::kInfo, "load",
+              {{"kernel", source.name},
+               {"fp", source.Digest().ToHex()},
+               {"from", ToString(served.origin)},
+               {"regs", served.kernel->resources.registers},
+               {"clusters", source.launch.grid_ctas / source.launch.cluster_size},
+               {"max_clusters", (*loaded)->max_active_clusters()}});
+  if (served.kernel->resources.setmaxnreg_ignored) {
+    log_->Write(LogLevel::kWarn, "load",
+                {{"event", "setmaxnreg_ignored"}, {"kernel", source.name}, {"ptxas", "C7508"}});
+  }
+  return loaded;
+}
+
+void Engine::Adopt(const std::shared_ptr<FfnOp>& op) {
+  absl::MutexLock lock(&ops_mutex_);
+  ops_.erase(
+      std::remove_if(ops_.begin(), ops_.end(), [](const auto& known) { return known.expired(); }),
+      ops_.end());
+  ops_.push_back(op);
+}
+
+void Engine::PrepareWanted() {
+  if (frozen()) return;
+  std::vector<std::shared_ptr<FfnOp>> ops;  // released after the lock: an op's end may be long
+  {
+    absl::MutexLock lock(&ops_mutex_);
+    for (const std::weak_ptr<FfnOp>& known : ops_) {
+      if (std::shared_ptr<FfnOp> op = known.lock()) ops.push_back(std::move(op));
+    }
+  }
+  for (const std::shared_ptr<FfnOp>& op : ops) op->PrepareWanted();
+}
+
+}  // namespace fusebox

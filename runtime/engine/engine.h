@@ -1,0 +1,107 @@
+// Engine is one GPU (or none) with its settings, caches, log, counters and background threads; ops
+// are made on it. Invariant: after Freeze no kernel becomes ready any more. Never changes the
+// caller's current context beyond a call. Thread-safe.
+#ifndef FUSEBOX_RUNTIME_ENGINE_ENGINE_H_
+#define FUSEBOX_RUNTIME_ENGINE_ENGINE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/driver/device_query.h"
+#include "runtime/driver/handles.h"
+#include "runtime/engine/compile_pool.h"
+#include "runtime/engine/counters.h"
+#include "runtime/engine/kernel_service.h"
+#include "runtime/engine/settings.h"
+#include "runtime/launch/loaded_kernel.h"
+#include "runtime/launch/workspace_table.h"
+#include "runtime/trace/event_log.h"
+#include "src/device/device_spec.h"
+
+namespace fusebox {
+
+class FfnOp;
+
+class Engine {
+ public:
+  using DriverLoader = std::function<absl::StatusOr<std::shared_ptr<const DriverApi>>()>;
+
+  // `load_driver` is not called for kNoDevice; tests hand in a table of their own.
+  static absl::StatusOr<std::shared_ptr<Engine>> Create(
+      const EngineSettings& settings, const DriverLoader& load_driver = LoadDriver);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Freezes, and ends background work: waits for what runs, drops what is queued. Launches still
+  // work.
+  void Shutdown();
+  void Freeze() ABSL_LOCKS_EXCLUDED(publish_mutex_);
+  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
+  absl::Status WaitForBackground(absl::Duration timeout);  // DeadlineExceeded (NOT_READY)
+
+  // Runs `publish` unless the engine is frozen; the two never overlap. False when it was frozen.
+  bool PublishUnlessFrozen(absl::FunctionRef<void()> publish) ABSL_LOCKS_EXCLUDED(publish_mutex_);
+
+  // FailedPrecondition for an engine without GPU.
+  absl::Status RequireDevice(std::string_view what) const;
+  bool has_device() const { return context_ != nullptr; }
+
+  // From caches or NVRTC, then into the GPU (null for an engine without one, whose kernels are only
+  // compiled).
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> GetLoaded(const KernelSource& source)
+      ABSL_LOCKS_EXCLUDED(publish_mutex_);
+
+  void Adopt(const std::shared_ptr<FfnOp>& op) ABSL_LOCKS_EXCLUDED(ops_mutex_);
+
+  const Config& config() const { return settings_.config; }
+  const DeviceSpec& spec() const { return spec_; }
+  const DriverApi& driver() const { return *driver_; }
+  const PrimaryContext& context() const { return *context_; }
+  int device_ordinal() const { return settings_.device_ordinal; }
+  const std::string& gpu_name() const { return gpu_name_; }
+  const EventLog& log() const { return *log_; }
+  EngineCounters& counters() { return counters_; }
+  WorkspaceTable& workspaces() { return workspaces_; }
+  const WorkspaceTable& workspaces() const { return workspaces_; }
+  CompilePool& pool() { return pool_; }
+  KernelService& kernels() { return *kernels_; }
+
+ private:
+  Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log);
+  absl::Status OpenDevice(const DriverLoader& load_driver);
+  absl::Status ChooseProfile(const std::optional<DeviceReport>& device);
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source);
+  void PrepareWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+
+  const EngineSettings settings_;
+  const std::unique_ptr<EventLog> log_;
+  std::shared_ptr<const DriverApi> driver_;
+  std::shared_ptr<PrimaryContext> context_;
+  std::string gpu_name_;  // the driver's name, or the profile's without a GPU
+  DeviceSpec spec_;
+  EngineCounters counters_;
+  WorkspaceTable workspaces_;
+  std::unique_ptr<KernelService> kernels_;
+  SingleFlightTable<LoadedKernel> loaded_;
+
+  std::atomic<bool> frozen_ = false;
+  absl::Mutex publish_mutex_;
+  absl::Mutex ops_mutex_;
+  std::vector<std::weak_ptr<FfnOp>> ops_ ABSL_GUARDED_BY(ops_mutex_);
+  CompilePool pool_;  // last: its threads use all of the above
+};
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_ENGINE_ENGINE_H_

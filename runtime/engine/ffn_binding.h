@@ -1,0 +1,37 @@
+// FfnBinding ties an FfnOp to one layer's weights: their tensor maps, ready to be copied into a
+// launch's parameters. Invariant: immutable after Bind; weights are borrowed and must stay
+// unchanged. Thread-safe.
+#ifndef FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_
+#define FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "fusebox/ffn.h"
+#include "kernels_templates/abi/kernel_params.h"
+#include "runtime/engine/ffn_op.h"
+
+namespace fusebox {
+
+class FfnBinding {
+ public:
+  static absl::StatusOr<std::unique_ptr<FfnBinding>> Bind(std::shared_ptr<FfnOp> op,
+                                                          const fusebox_ffn_weights* weights);
+
+  // gate, up and down are filled; the rest is the launch's. Zero for a tile that is not served.
+  const FfnParams& Params(size_t tile_index) const { return params_[tile_index]; }
+  const FfnOp& op() const { return *op_; }
+
+ private:
+  explicit FfnBinding(std::shared_ptr<FfnOp> op) : op_(std::move(op)) {}
+  absl::Status EncodeMaps(const struct BoundWeights& weights);
+
+  const std::shared_ptr<FfnOp> op_;
+  std::array<FfnParams, kNumTokenTiles> params_ = {};
+};
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_

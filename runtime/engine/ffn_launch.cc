@@ -1,0 +1,230 @@
+#include "runtime/engine/ffn_launch.h"
+
+#include <cinttypes>
+#include <cstdint>
+
+#include "runtime/engine/last_error.h"
+#include "runtime/engine/struct_size.h"
+#include "runtime/engine/workspace.h"
+#include "runtime/launch/kernel_launch.h"
+#include "runtime/launch/tensor_map.h"
+
+namespace fusebox {
+namespace {
+
+constexpr int64_t kPitchElements = 8;  // 16 bytes of bf16
+constexpr uintptr_t kPointerAlignment = 16;
+constexpr uint32_t kKnownFlags = FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN;
+
+// A matrix of tokens as the caller names it.
+struct Rows {
+  const char* name;
+  const void* data;
+  int64_t stride;
+};
+
+fusebox_status CheckRows(const Rows& rows, int64_t hidden) {
+  if (rows.data == nullptr) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s is NULL; pass [tokens, %" PRId64 "] device memory",
+                          rows.name, hidden);
+  }
+  if (reinterpret_cast<uintptr_t>(rows.data) % kPointerAlignment != 0) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s %p is not aligned to 16 bytes; align its rows", rows.name,
+                          rows.data);
+  }
+  if (rows.stride < hidden) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s_stride %" PRId64 " is below the width, %" PRId64
+                          "; strides are in elements",
+                          rows.name, rows.stride, hidden);
+  }
+  if (rows.stride % kPitchElements != 0) {
+    return RecordFailureF(FUSEBOX_DECLINED,
+                          "row_pitch: %s_stride %" PRId64
+                          " is not a multiple of 8 elements (16 bytes); pad the rows, or run your "
+                          "own path",
+                          rows.name, rows.stride);
+  }
+  return FUSEBOX_OK;
+}
+
+fusebox_status CheckWorkspace(const Engine& engine, const fusebox_ffn_args& args,
+                              size_t needed_bytes) {
+  if (args.workspace == nullptr) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: workspace is NULL; pass one of %zu bytes or more that "
+                          "fusebox_workspace_init has filled",
+                          needed_bytes);
+  }
+  const size_t recorded_bytes = engine.workspaces().RecordedBytes(args.workspace);
+  if (recorded_bytes == 0) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: fusebox_workspace_init was not called for workspace %p on "
+                          "this engine; call it once before the first launch",
+                          args.workspace);
+  }
+  if (args.workspace_bytes < needed_bytes || recorded_bytes < needed_bytes) {
+    return RecordFailureF(
+        FUSEBOX_INVALID_ARGUMENT,
+        "ffn_launch: the workspace has %zu bytes and %zu were initialised, but %zu "
+        "are needed; ask fusebox_op_workspace_size",
+        args.workspace_bytes, recorded_bytes, needed_bytes);
+  }
+  return FUSEBOX_OK;
+}
+
+// Checks all buffers and fills everything of `params` but the weights. REQUIRES: tokens >= 1.
+fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_args& args,
+                          FfnParams* params) {
+  const FfnProblem& problem = op.spec().problem;
+  const int64_t hidden = problem.hidden.value();
+  const Rows x{"x", args.x, args.x_stride == 0 ? hidden : args.x_stride};
+  const Rows y{"y", args.y, args.y_stride == 0 ? hidden : args.y_stride};
+  Rows residual = x;
+  if (args.residual != nullptr) {
+    residual = {"residual", args.residual,
+                args.residual_stride == 0 ? hidden : args.residual_stride};
+    if (problem.residual_mode != ResidualMode::kAddAfter) {
+      return RecordFailure(
+          FUSEBOX_INVALID_ARGUMENT,
+          "ffn_launch: residual is given, but the op's residual mode is none; make "
+          "the op with add_after, or pass NULL");
+    }
+  }
+  for (const Rows& rows : {x, y, residual}) {
+    const fusebox_status status = CheckRows(rows, hidden);
+    if (status != FUSEBOX_OK) return status;
+  }
+  if (y.data == x.data) {
+    return RecordFailure(FUSEBOX_INVALID_ARGUMENT,
+                         "ffn_launch: y is x, which is still being read when y is written; pass "
+                         "another buffer for y");
+  }
+  const size_t needed_bytes = static_cast<size_t>(op.Planned(tile_index).source.workspace_bytes);
+  const fusebox_status status = CheckWorkspace(op.engine(), args, needed_bytes);
+  if (status != FUSEBOX_OK) return status;
+
+  const MatrixView x_view{
+      .data = x.data, .rows = args.tokens, .columns = hidden, .row_stride = x.stride};
+  const CUresult result =
+      EncodeTensorMap(op.engine().driver(), x_view, kTokenTiles[tile_index], &params->x);
+  if (result != CUDA_SUCCESS) {
+    return RecordFailureF(FUSEBOX_CUDA_FAILED,
+                          "ffn_launch: cuTensorMapEncodeTiled refused x (%p, stride %" PRId64
+                          ") with %d",
+                          x.data, x.stride, static_cast<int>(result));
+  }
+  params->y = static_cast<unsigned short*>(args.y);
+  params->y_stride = y.stride;
+  params->residual = static_cast<const unsigned short*>(residual.data);
+  params->residual_stride = residual.stride;
+  return FUSEBOX_OK;
+}
+
+// The kernel of the tile; for no tokens that of any tile, as it only keeps the stream's order.
+const LoadedKernel* FindKernel(const FfnOp& op, int32_t tokens, size_t* tile_index) {
+  const LoadedKernel* kernel = op.Kernel(*tile_index);
+  for (size_t i = 0; kernel == nullptr && tokens == 0 && i < kNumTokenTiles; ++i) {
+    kernel = op.Kernel(i);
+    if (kernel != nullptr) *tile_index = i;
+  }
+  return kernel;
+}
+
+fusebox_status CheckCounts(const FfnOp& op, const fusebox_ffn_args& args) {
+  if (args.tokens < 0) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: tokens is %d; a token count is 0 to %d", args.tokens,
+                          op.spec().max_tokens);
+  }
+  if (args.tokens > op.spec().max_tokens) {
+    return RecordFailureF(
+        FUSEBOX_DECLINED,
+        "token_limit: %d tokens are more than the op's max_tokens, %d; run your own "
+        "path for larger batches",
+        args.tokens, op.spec().max_tokens);
+  }
+  if ((args.flags & ~kKnownFlags) != 0) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: flags 0x%x has unknown bits; accepted: "
+                          "FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN (1)",
+                          args.flags);
+  }
+  return FUSEBOX_OK;
+}
+
+ProgrammaticOverlap OverlapFor(const Engine& engine, const fusebox_ffn_args& args) {
+  const bool allowed = engine.config().pdl == PdlMode::kOn &&
+                       (args.flags & FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN) == 0;
+  return allowed ? ProgrammaticOverlap::kAllowed : ProgrammaticOverlap::kForbidden;
+}
+
+fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, CUstream stream) {
+  const FfnOp& op = binding.op();
+  fusebox_status status = CheckCounts(op, args);
+  if (status != FUSEBOX_OK) return status;
+  size_t tile_index = TileIndexFor(args.tokens);
+  const LoadedKernel* kernel = FindKernel(op, args.tokens, &tile_index);
+  if (kernel == nullptr && !op.IsServed(tile_index)) {
+    return RecordFailure(FUSEBOX_DECLINED, op.Refusal(tile_index).message());
+  }
+  if (kernel == nullptr) {
+    op.Want(tile_index);
+    return RecordFailureF(FUSEBOX_NOT_READY,
+                          "not_ready: the kernel for %d tokens is not there yet; call "
+                          "fusebox_op_prepare before, and run your own path meanwhile",
+                          args.tokens);
+  }
+  FfnParams params = binding.Params(tile_index);
+  params.workspace = static_cast<unsigned int*>(args.workspace);
+  params.tokens = static_cast<unsigned int>(args.tokens);
+  if (args.tokens == 0) {
+    params.x = params.down;  // a valid map; the kernel loads nothing through it
+  } else {
+    status = FillParams(op, tile_index, args, &params);
+    if (status != FUSEBOX_OK) return status;
+  }
+  const CUresult result =
+      LaunchKernel(op.engine().driver(), *kernel, params, OverlapFor(op.engine(), args), stream);
+  if (result == CUDA_SUCCESS) return FUSEBOX_OK;
+  const char* name = nullptr;
+  (void)op.engine().driver().GetErrorName(result, &name);
+  return RecordFailureF(
+      FUSEBOX_CUDA_FAILED,
+      "ffn_launch: cuLaunchKernelEx failed with %d %s; the primary context of GPU %d "
+      "must be current on the calling thread, and the stream one of it",
+      static_cast<int>(result), name == nullptr ? "" : name, op.engine().device_ordinal());
+}
+
+void Count(EngineCounters& counters, fusebox_status status) {
+  switch (status) {
+    case FUSEBOX_OK:
+      return counters.launches.Add();
+    case FUSEBOX_NOT_READY:
+      return counters.launches_not_ready.Add();
+    case FUSEBOX_DECLINED:
+      return counters.launches_declined.Add();
+    default:
+      return counters.launches_failed.Add();
+  }
+}
+
+}  // namespace
+
+fusebox_status LaunchFfn(const FfnBinding& binding, const fusebox_ffn_args* args,
+                         struct CUstream_st* stream) {
+  fusebox_status status;
+  if (args != nullptr && args->struct_size == sizeof(fusebox_ffn_args)) {
+    status = Launch(binding, *args, stream);
+  } else {
+    fusebox_ffn_args known;
+    const absl::Status read = ReadStruct(args, "fusebox_ffn_args", &known);
+    status = read.ok() ? Launch(binding, known, stream) : Record(read);
+  }
+  Count(binding.op().engine().counters(), status);
+  return status;
+}
+
+}  // namespace fusebox

@@ -1,0 +1,194 @@
+#include "runtime/engine/ffn_op.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/driver/cuda_status.h"
+#include "runtime/engine/workspace.h"
+#include "src/base/status.h"
+
+namespace fusebox {
+
+FfnOp::FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec)
+    : engine_(std::move(engine)), spec_(spec) {}
+
+absl::StatusOr<std::shared_ptr<FfnOp>> FfnOp::Create(std::shared_ptr<Engine> engine,
+                                                     const FfnSpec& spec) {
+  if (!engine->config().ffn_enabled) {
+    return Declined("enabled", "FUSEBOX_ENABLE leaves ffn out; set it to 1, or run your own path");
+  }
+  std::shared_ptr<FfnOp> op(new FfnOp(std::move(engine), spec));
+  const size_t last_index = TileIndexFor(spec.max_tokens);
+  bool serves_any = false;
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    Tile& tile = op->tiles_[i];
+    if (i > last_index) {
+      tile.refusal = Declined(
+          "token_limit", absl::StrCat("the op was made for at most ", spec.max_tokens, " tokens"));
+      continue;
+    }
+    absl::StatusOr<PlannedKernel> planned =
+        PlanAndEmit(spec.problem, kTokenTiles[i], op->engine_->spec());
+    tile.refusal = planned.status();
+    if (!planned.ok() && !IsDeclined(planned.status())) return planned.status();
+    if (!planned.ok()) continue;
+    op->engine_->log().Write(LogLevel::kDebug, "plan",
+                             {{"kernel", planned->source.name},
+                              {"plan", planned->report.best.plan.Summary()},
+                              {"us", planned->report.best.cost.us()},
+                              {"floor_us", planned->report.best.cost.floor_us}});
+    tile.planned = *std::move(planned);
+    serves_any = true;
+  }
+  if (!serves_any) return op->tiles_[0].refusal;
+  op->engine_->Adopt(op);
+  if (op->engine_->has_device() && op->engine_->config().compile_mode == CompileMode::kBackground) {
+    op->engine_->pool().Start();  // so that launches which find nothing are noticed
+  }
+  return op;
+}
+
+absl::StatusOr<size_t> FfnOp::ServedTileIndex(int64_t tokens) const {
+  if (tokens < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tokens is ", tokens, "; a token count is 0 to ", spec_.max_tokens));
+  }
+  if (tokens > spec_.max_tokens) {
+    return Declined("token_limit",
+                    absl::StrCat(tokens, " tokens are more than the op's max_tokens, ",
+                                 spec_.max_tokens, "; run your own path for larger batches"));
+  }
+  const size_t index = TileIndexFor(tokens);
+  FUSEBOX_RETURN_IF_ERROR(tiles_[index].refusal);
+  return index;
+}
+
+bool FfnOp::IsTileReady(const Tile& tile) const {
+  return engine_->has_device() ? tile.ready.load(std::memory_order_acquire) != nullptr
+                               : tile.compiled.load(std::memory_order_acquire);
+}
+
+absl::Status FfnOp::Prepare(absl::Span<const int32_t> tokens, PrepareMode mode) {
+  absl::Status first_failure;
+  std::array<bool, kNumTokenTiles> tried = {};
+  for (const int32_t count : tokens) {
+    const absl::StatusOr<size_t> index = ServedTileIndex(count);
+    first_failure.Update(index.status());
+    if (!index.ok() || std::exchange(tried[*index], true) || IsTileReady(tiles_[*index])) continue;
+    if (engine_->frozen()) {
+      first_failure.Update(absl::UnavailableError(
+          absl::StrCat("not_ready: the kernel for ", count,
+                       " tokens is not there, and the engine is frozen; prepare before "
+                       "fusebox_engine_freeze, or run your own path")));
+    } else if (mode == PrepareMode::kBackground) {
+      PrepareTileInBackground(*index);
+    } else {
+      first_failure.Update(PrepareTile(*index));
+    }
+  }
+  return first_failure;
+}
+
+absl::Status FfnOp::PrepareTile(size_t tile_index) {
+  Tile& tile = tiles_[tile_index];
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> loaded =
+      engine_->GetLoaded(tile.planned->source);
+  if (!loaded.ok()) {
+    engine_->counters().kernels_failed.Add();
+    engine_->log().Write(
+        LogLevel::kError, "prepare",
+        {{"kernel", tile.planned->source.name}, {"reason", loaded.status().message()}});
+    return loaded.status();
+  }
+  const bool published = engine_->PublishUnlessFrozen([&] {
+    if (IsTileReady(tile)) return;
+    tile.kernel = *std::move(loaded);
+    tile.compiled.store(true, std::memory_order_release);
+    tile.ready.store(tile.kernel.get(), std::memory_order_release);
+    engine_->counters().kernels_ready.Add();
+  });
+  if (published || IsTileReady(tile)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("not_ready: the engine was frozen while ", tile.planned->source.name,
+                   " was being prepared; prepare before fusebox_engine_freeze"));
+}
+
+void FfnOp::PrepareTileInBackground(size_t tile_index) {
+  if (tiles_[tile_index].queued.exchange(true)) return;
+  tiles_[tile_index].failed.store(false, std::memory_order_relaxed);
+  engine_->pool().Enqueue([op = shared_from_this(), tile_index] {
+    Tile& tile = op->tiles_[tile_index];
+    if (!op->PrepareTile(tile_index).ok()) tile.failed.store(true, std::memory_order_relaxed);
+    tile.queued.store(false);
+  });
+}
+
+void FfnOp::PrepareWanted() {
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    Tile& tile = tiles_[i];
+    if (!tile.wanted.exchange(false, std::memory_order_relaxed) || !IsServed(i) ||
+        IsTileReady(tile) || tile.failed.load(std::memory_order_relaxed)) {
+      continue;
+    }
+    PrepareTileInBackground(i);
+  }
+}
+
+absl::StatusOr<bool> FfnOp::IsReady(int64_t tokens) const {
+  const absl::StatusOr<size_t> index = ServedTileIndex(tokens);
+  if (IsDeclined(index.status())) return false;
+  FUSEBOX_RETURN_IF_ERROR(index.status());
+  return IsTileReady(tiles_[*index]);
+}
+
+absl::StatusOr<int64_t> FfnOp::WorkspaceBytes(int64_t max_tokens) const {
+  if (max_tokens == 0) max_tokens = spec_.max_tokens;
+  FUSEBOX_ASSIGN_OR_RETURN(const size_t last_index, ServedTileIndex(max_tokens));
+  int64_t bytes = 0;
+  for (size_t i = 0; i <= last_index; ++i) {
+    if (IsServed(i)) bytes = std::max(bytes, Planned(i).source.workspace_bytes);
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::string> FfnOp::PlanJson(int64_t tokens) const {
+  FUSEBOX_ASSIGN_OR_RETURN(const size_t index, ServedTileIndex(tokens));
+  return Planned(index).ToJson();
+}
+
+absl::Status FfnOp::InitWorkspace(void* workspace, size_t bytes, CUstream stream) const {
+  FUSEBOX_RETURN_IF_ERROR(engine_->RequireDevice("a workspace"));
+  int64_t least_bytes = 0;
+  for (size_t i = 0; i < kNumTokenTiles && least_bytes == 0; ++i) {
+    if (IsServed(i)) least_bytes = Planned(i).source.workspace_bytes;
+  }
+  if (workspace == nullptr) return absl::InvalidArgumentError("workspace is NULL");
+  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("workspace %p is not aligned to %d bytes; cudaMalloc's memory is",
+                        workspace, kWorkspaceAlignment));
+  }
+  if (bytes < static_cast<size_t>(least_bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("workspace of ", bytes,
+                                                   " bytes is too small; the op needs at least ",
+                                                   least_bytes, ": ask fusebox_op_workspace_size"));
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(const ScopedContext scoped, ScopedContext::Enter(engine_->context()));
+  const DriverApi& driver = engine_->driver();
+  FUSEBOX_RETURN_IF_ERROR(
+      CudaStatus(driver,
+                 driver.MemsetD32Async(reinterpret_cast<CUdeviceptr>(workspace), kWorkspaceWord,
+                                       bytes / sizeof(uint32_t), stream),
+                 "cuMemsetD32Async"));
+  if (engine_->workspaces().Record(workspace, bytes) == WorkspaceTable::RecordOutcome::kFull) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "workspace: this engine has seen ", WorkspaceTable::kCapacity,
+        " different workspaces and remembers no more; reuse workspaces, one for each stream"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fusebox

@@ -1,0 +1,95 @@
+// FfnOp is an ffn with fixed dimensions on an engine: its plans and sources, one a token tile, and
+// the kernels as they become ready. Invariant: plans never change after Create; a kernel, once
+// ready, stays. Thread-safe; what a launch reads (Kernel) takes no lock.
+#ifndef FUSEBOX_RUNTIME_ENGINE_FFN_OP_H_
+#define FUSEBOX_RUNTIME_ENGINE_FFN_OP_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/ffn_desc.h"
+#include "runtime/engine/planner.h"
+#include "runtime/launch/loaded_kernel.h"
+
+namespace fusebox {
+
+constexpr size_t kNumTokenTiles = kTokenTiles.size();
+
+enum class PrepareMode { kBlock, kBackground };
+
+class FfnOp : public std::enable_shared_from_this<FfnOp> {
+ public:
+  // Declined when no tile is served, or FUSEBOX_ENABLE leaves ffn out.
+  static absl::StatusOr<std::shared_ptr<FfnOp>> Create(std::shared_ptr<Engine> engine,
+                                                       const FfnSpec& spec);
+
+  // Every count is tried; the first failure is returned. Unavailable (NOT_READY) on a frozen
+  // engine.
+  absl::Status Prepare(absl::Span<const int32_t> tokens, PrepareMode mode);
+  // What launches found missing, called by an idle background thread.
+  void PrepareWanted();
+
+  absl::StatusOr<bool> IsReady(int64_t tokens) const;
+  absl::StatusOr<int64_t> WorkspaceBytes(int64_t max_tokens) const;  // 0: max_tokens of the op
+  absl::StatusOr<std::string> PlanJson(int64_t tokens) const;
+  // Fills the workspace on the stream and remembers it.
+  absl::Status InitWorkspace(void* workspace, size_t bytes, CUstream stream) const;
+
+  // The launch path. `tile_index` counts kTokenTiles.
+  const LoadedKernel* Kernel(size_t tile_index) const {
+    return tiles_[tile_index].ready.load(std::memory_order_acquire);
+  }
+  void Want(size_t tile_index) const {
+    tiles_[tile_index].wanted.store(true, std::memory_order_relaxed);
+  }
+  bool IsServed(size_t tile_index) const { return tiles_[tile_index].planned.has_value(); }
+  // REQUIRES: IsServed.
+  const PlannedKernel& Planned(size_t tile_index) const { return *tiles_[tile_index].planned; }
+  // Why a tile is not served; OK where it is.
+  const absl::Status& Refusal(size_t tile_index) const { return tiles_[tile_index].refusal; }
+
+  const FfnSpec& spec() const { return spec_; }
+  Engine& engine() const { return *engine_; }
+
+ private:
+  struct Tile {
+    std::optional<PlannedKernel> planned;
+    absl::Status refusal;
+    std::atomic<const LoadedKernel*> ready = nullptr;  // owned by `kernel`
+    std::atomic<bool> compiled = false;                // without a GPU: in a cache
+    mutable std::atomic<bool> wanted = false;          // a launch found it missing
+    std::atomic<bool> queued = false;                  // for the background
+    std::atomic<bool> failed = false;            // in the background: not tried again by itself
+    std::shared_ptr<const LoadedKernel> kernel;  // written once, under the engine's publish lock
+  };
+
+  FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec);
+  absl::StatusOr<size_t> ServedTileIndex(int64_t tokens) const;
+  absl::Status PrepareTile(size_t tile_index);
+  void PrepareTileInBackground(size_t tile_index);
+  bool IsTileReady(const Tile& tile) const;
+
+  const std::shared_ptr<Engine> engine_;
+  const FfnSpec spec_;
+  std::array<Tile, kNumTokenTiles> tiles_;
+};
+
+// Index of the tile for a token count in 0..kMaxTokens.
+constexpr size_t TileIndexFor(int64_t tokens) {
+  size_t index = 0;
+  while (index + 1 < kNumTokenTiles && tokens > kTokenTiles[index]) ++index;
+  return index;
+}
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_ENGINE_FFN_OP_H_

@@ -1,0 +1,81 @@
+// KernelService hands out compiled kernels: from memory, from disk, else from NVRTC, and keeps what
+// was made. Invariant: of several callers that want the same kernel one compiles; NVRTC is looked
+// for only when a kernel is in no cache, so a warmed machine needs none. Needs no GPU. Thread-safe;
+// no lock is held while compiling or doing I/O.
+#ifndef FUSEBOX_RUNTIME_ENGINE_KERNEL_SERVICE_H_
+#define FUSEBOX_RUNTIME_ENGINE_KERNEL_SERVICE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/call_once.h"
+#include "absl/status/statusor.h"
+#include "runtime/cache/cubin_store.h"
+#include "runtime/cache/single_flight.h"
+#include "runtime/compile/compiled_kernel.h"
+#include "runtime/compile/nvrtc_compiler.h"
+#include "runtime/config/config.h"
+#include "runtime/engine/counters.h"
+#include "runtime/trace/event_log.h"
+#include "src/source/kernel_source.h"
+
+namespace fusebox {
+
+enum class KernelOrigin { kMemory, kDisk, kCompiled };
+enum class CompilePermission { kAllowed, kCachesOnly };
+
+std::string_view ToString(KernelOrigin origin);  // "memory", "disk", "compiled"
+
+struct ServedKernel {
+  std::shared_ptr<const CompiledKernel> kernel;
+  KernelOrigin origin = KernelOrigin::kMemory;
+};
+
+class KernelService {
+ public:
+  struct Options {
+    std::vector<std::string> cache_dirs;
+    ToolkitPlaces toolkit_places;
+    std::string nvrtc_path;
+    std::string dump_dir;
+    int max_nvrtc_major =
+        1 << 20;  // entries of newer ones are missed; without a driver there is no limit
+  };
+
+  // `log` and `counters` must outlive the service.
+  KernelService(Options options, const EventLog* log, EngineCounters* counters);
+
+  // Unavailable (NOT_READY) for a miss with kCachesOnly; FailedPrecondition when NVRTC is needed
+  // and not there.
+  absl::StatusOr<ServedKernel> GetOrCompile(const KernelSource& source,
+                                            CompilePermission permission);
+
+  // The driver refused it: forget it in memory, set it aside on disk.
+  void Discard(const KernelSource& source, const std::string& reason);
+
+  // Looked for at the first call, then kept, also when it was not found.
+  absl::StatusOr<const NvrtcCompiler*> Compiler();
+  CubinStore& store() { return store_; }
+
+ private:
+  using Kernel = std::shared_ptr<const CompiledKernel>;
+  absl::StatusOr<Kernel> FindOrCompile(const KernelSource& source, CompilePermission permission,
+                                       KernelOrigin* origin);
+  absl::StatusOr<Kernel> CompileAndStore(const KernelSource& source);
+
+  const Options options_;
+  const EventLog* const log_;
+  EngineCounters* const counters_;
+  CubinStore store_;
+  SingleFlightTable<CompiledKernel> kernels_;
+  absl::once_flag looked_for_nvrtc_;
+  absl::Status nvrtc_status_;
+  std::optional<NvrtcCompiler> compiler_;
+};
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_ENGINE_KERNEL_SERVICE_H_
