@@ -1,12 +1,6 @@
 # libfusebox.so: the engine's C ABI and everything below it. Only fusebox_* is visible, nothing of
 # ours or of a dependency can clash with the server's copies, and dlclose unloads it.
 
-get_target_property(fusebox_engine_type fusebox_engine TYPE)
-if(fusebox_engine_type STREQUAL "INTERFACE_LIBRARY")
-  message(STATUS "runtime/engine has no sources yet; libfusebox.so is left out")
-  return()
-endif()
-
 # The engine's objects are taken whole: nothing inside refers to the C ABI, and --exclude-libs
 # would hide it if it came out of an archive.
 add_library(fusebox SHARED $<TARGET_OBJECTS:fusebox_engine>)
