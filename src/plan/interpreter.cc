@@ -69,33 +69,33 @@ class PlanRun {
   }
 
  private:
-  float Weight(WeightMatrix matrix, int64_t row, int64_t column) const {
-    const bool is_down = matrix == WeightMatrix::kDown;
-    if (row >= (is_down ? hidden_ : intermediate_) ||
-        column >= (is_down ? intermediate_ : hidden_)) {
-      return 0.0f;  // TMA's zero fill
-    }
-    const absl::Span<const uint16_t> values = is_down                         ? operands_.down
-                                              : matrix == WeightMatrix::kGate ? operands_.gate
-                                                                              : operands_.up;
-    return Bf16ToFloat(
-        values[static_cast<size_t>(row * (is_down ? intermediate_ : hidden_) + column)]);
+  absl::Span<const uint16_t> Weights(WeightMatrix matrix) const {
+    if (matrix == WeightMatrix::kDown) return operands_.down;
+    return matrix == WeightMatrix::kGate ? operands_.gate : operands_.up;
   }
 
-  // sums += weights of the box's k16 steps that belong to `k_group`, times operand rows.
+  // sums += the box's weights times operand rows, over the k16 steps that belong to `k_group`.
   // `operand_base`: the matrix column of operand row 0. `row_base`: the matrix row of sums row 0.
+  // What lies beyond the matrix is zero fill and adds nothing.
   void Multiply(const WeightBox& box, const WeightSlot& slot, const TokenRows& operand,
-                int64_t operand_base, int64_t operand_rows, int k_group, int k_groups,
-                int64_t row_base, TokenRows& sums) const {
-    for (int64_t row = box.row_begin; row < box.row_begin + box.num_rows; ++row) {
+                int64_t operand_base, int k_group, int64_t row_base, TokenRows& sums) const {
+    const bool is_down = box.matrix == WeightMatrix::kDown;
+    const int64_t columns = is_down ? intermediate_ : hidden_;
+    const int64_t row_end =
+        std::min(box.row_begin + box.num_rows, is_down ? hidden_ : intermediate_);
+    const int64_t k_end = std::min(box.used_k_end, columns);
+    const int k_groups = is_down ? 1 : plan_.up.k_warpgroups;
+    const int64_t slot_base = operand_base + slot.operand_begin;
+    const absl::Span<const uint16_t> weights = Weights(box.matrix);
+    for (int64_t row = box.row_begin; row < row_end; ++row) {
       float* out = sums.Row(row - row_base);
-      for (int64_t k = box.k_begin; k < box.used_k_end; ++k) {
-        const int64_t operand_row = k - operand_base;
-        const int64_t step = (operand_row - slot.operand_begin) / kWgmmaK;
-        if (operand_row >= operand_rows || step % k_groups != k_group) continue;
-        const float weight = Weight(box.matrix, row, k);
-        const float* in = operand.Row(operand_row);
-        for (int token = 0; token < tile_; ++token) out[token] += weight * in[token];
+      for (int64_t step = box.k_begin; step < k_end; step += kWgmmaK) {
+        if ((step - slot_base) / kWgmmaK % k_groups != k_group) continue;
+        for (int64_t k = step; k < std::min<int64_t>(step + kWgmmaK, k_end); ++k) {
+          const float weight = Bf16ToFloat(weights[static_cast<size_t>(row * columns + k)]);
+          const float* in = operand.Row(k - operand_base);
+          for (int token = 0; token < tile_; ++token) out[token] += weight * in[token];
+        }
       }
     }
   }
@@ -108,7 +108,7 @@ class PlanRun {
       for (const WeightSlot& slot : work.up) {
         for (const WeightBox& box : slot.boxes) {
           if (box.matrix != matrix) continue;
-          Multiply(box, slot, x_, 0, hidden_, group, plan_.up.k_warpgroups, row_base, sums);
+          Multiply(box, slot, x_, 0, group, row_base, sums);
         }
       }
       for (int64_t i = 0; i < plan_.up.rows_per_cta * int64_t{tile_}; ++i)
@@ -142,9 +142,8 @@ class PlanRun {
     TokenRows& partial = partials_[static_cast<size_t>(cluster)];
     for (const CtaWork& cta : work) {
       for (const WeightSlot& slot : cta.down) {
-        for (WeightBox box : slot.boxes) {
-          box.num_rows = std::clamp<int64_t>(hidden_ - box.row_begin, 0, box.num_rows);
-          Multiply(box, slot, chunk, chunk_begin, plan_.chunk_rows(), 0, 1, 0, partial);
+        for (const WeightBox& box : slot.boxes) {
+          Multiply(box, slot, chunk, chunk_begin, 0, 0, partial);
         }
       }
     }
