@@ -48,7 +48,7 @@ check_knobs() { python3 scripts/check_knobs.py; }
 
 # A C99 caller and a C++ caller without exceptions or RTTI can include each public header alone.
 check_public_headers() {
-  local header num_headers=0 extension
+  local header num_headers=0 caller
   for header in include/fusebox/fusebox.h include/fusebox/fusebox.hpp; do
     if [[ ! -f "$header" ]]; then
       echo "public_headers: $header does not exist"
@@ -56,13 +56,13 @@ check_public_headers() {
     fi
   done
   for header in include/fusebox/*.h include/fusebox/*.hpp; do
-    extension="${header##*.}"
-    if [[ "$extension" == h ]]; then
+    caller="$(printf '#include "%s"\ntypedef int nothing_else;\n' "${header#include/}")"
+    if [[ "$header" == *.h ]]; then
       "${CC:-cc}" -std=c99 -pedantic-errors -Wall -Wextra -Werror -Iinclude -fsyntax-only \
-        -x c "$header" || return 1
+        -x c - <<<"$caller" || return 1
     fi
     "${CXX:-c++}" -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -Iinclude \
-      -fsyntax-only -x c++ "$header" || return 1
+      -fsyntax-only -x c++ - <<<"$caller" || return 1
     num_headers=$((num_headers + 1))
   done
   echo "public_headers: $num_headers headers, C99 and C++20 without exceptions"
