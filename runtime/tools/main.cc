@@ -9,16 +9,32 @@
 
 namespace {
 
+// "fusebox: <what is wrong>; ...": CLI11's own message does not name the subcommands that there
+// are.
+std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
+  std::string message = std::string("fusebox: ") + error.what();
+  if (app->get_subcommands().empty()) {
+    message += "; accepted:";
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+      message += " " + command->get_name();
+    }
+  }
+  return message + "\nRun with --help for more information.\n";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("Plans, compiles, checks and times Fusebox's kernels.", "fusebox");
   app.set_version_flag("--version", std::string("fusebox ") + fusebox_version());
   app.footer(std::string(fusebox::ExitCodeHelp()));
   app.require_subcommand(1);
+  app.failure_message(UsageMessage);
   auto exit_code = fusebox::ExitCode::kDone;
   fusebox::AddWarmCommand(app, exit_code);
   fusebox::AddPlanCommand(app, exit_code);
+#ifndef FUSEBOX_WITHOUT_GPU_COMMANDS
   fusebox::AddVerifyCommand(app, exit_code);
   fusebox::AddBenchCommand(app, exit_code);
+#endif
   fusebox::AddDoctorCommand(app, exit_code);
   fusebox::AddCacheCommand(app, exit_code);
   try {

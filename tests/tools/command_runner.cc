@@ -36,7 +36,7 @@ std::string CommandPath() {
 
 }  // namespace
 
-CommandResult RunCommand(const std::vector<std::string>& arguments, const Knobs& knobs) {
+CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs) {
   const TemporaryFolder folder;
   std::string line = "env $(env | sed -n 's/^\\(FUSEBOX_[A-Z_]*\\)=.*/-u \\1/p')";
   line += " XDG_CACHE_HOME=" + Quoted(folder.path("cache"));

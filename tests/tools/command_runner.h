@@ -24,9 +24,9 @@ struct CommandResult {
   }
 };
 
-using Knobs = std::map<std::string, std::string>;
+using KnobSettings = std::map<std::string, std::string>;
 
-CommandResult RunCommand(const std::vector<std::string>& arguments, const Knobs& knobs = {});
+CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs = {});
 
 // A folder that is gone when the test is over.
 class TemporaryFolder {

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kModel[] = "bench/models/Qwen--Qwen3-0.6B.json";
-const Knobs kNoNvrtc = {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}};
+const KnobSettings kNoNvrtc = {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}};
 
 class WarmTest : public ::testing::Test {
  protected:
@@ -28,7 +28,7 @@ class WarmTest : public ::testing::Test {
       GTEST_SKIP() << "no NVRTC here";
   }
 
-  CommandResult Warm(std::vector<std::string> more = {}, const Knobs& knobs = {}) const {
+  CommandResult Warm(std::vector<std::string> more = {}, const KnobSettings& knobs = {}) const {
     std::vector<std::string> arguments = {"warm",      "--model",     kModel,
                                           "--gpu",     "h200-sxm",    "--tokens",
                                           "1,8,16,32", "--cache-dir", root_.path()};

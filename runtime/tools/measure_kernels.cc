@@ -1,0 +1,52 @@
+#include "runtime/tools/measure_kernels.h"
+
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/base/strong_int.h"
+#include "src/source/emit_measure.h"
+
+namespace fusebox {
+namespace {
+
+// As kernels_templates/kernels/measure.cuh: kStreamSlots slots and their barriers.
+constexpr int kStreamSmemBytes = 6 * 32768 + 6 * 8 + 128;
+constexpr int64_t kFillCtas = 1056;  // 8 an SM of an H200; any number would do
+
+}  // namespace
+
+absl::StatusOr<MeasureKernels> MeasureKernels::Load(GpuSession& session) {
+  FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source, EmitMeasure(TemplateSet::Embedded()));
+  FUSEBOX_ASSIGN_OR_RETURN(ToolModule tool_module, ToolModule::Load(session, source));
+  MeasureKernels kernels(&session, std::move(tool_module));
+  FUSEBOX_ASSIGN_OR_RETURN(kernels.fill_, kernels.module_.Find(kFillUniformEntry));
+  FUSEBOX_ASSIGN_OR_RETURN(kernels.scale_, kernels.module_.Find(kScaleInPlaceEntry));
+  FUSEBOX_ASSIGN_OR_RETURN(kernels.read_, kernels.module_.Find(kReadStreamEntry));
+  return kernels;
+}
+
+absl::Status MeasureKernels::FillUniform(const MatrixView& matrix, float limit,
+                                         uint32_t seed) const {
+  MatrixView view = matrix;
+  void* const parameters[] = {&view.data,       &view.rows, &view.columns,
+                              &view.row_stride, &limit,     &seed};
+  return module_.Launch(fill_, {.x = kFillCtas, .threads = 256}, parameters, session_->stream());
+}
+
+absl::Status MeasureKernels::Scale(CUdeviceptr values, int64_t count, CUstream stream) const {
+  float factor = 1.0f;
+  void* const parameters[] = {&values, &count, &factor};
+  return module_.Launch(scale_, {.x = CeilDiv(count, 256), .threads = 256}, parameters, stream);
+}
+
+absl::Status MeasureKernels::ReadStream(CUdeviceptr from, int64_t bytes, CUstream stream) const {
+  CUdeviceptr sink = from;  // never written
+  void* const parameters[] = {&from, &bytes, &sink};
+  return module_.Launch(read_,
+                        {.x = session_->device().num_sms,
+                         .threads = 32,
+                         .dynamic_smem_bytes = kStreamSmemBytes},
+                        parameters, stream);
+}
+
+}  // namespace fusebox
