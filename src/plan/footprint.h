@@ -10,14 +10,11 @@
 
 namespace fusebox {
 
-constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats every 1024 bytes
-constexpr int64_t kMaxSmemPerCta =
-    232448;  // bytes: 227 KiB, CUDA C++ Programming Guide, compute capability 9.0
-constexpr int64_t kSmemPerSm = 233472;  // bytes: 228 KiB, of which each resident CTA reserves 1 KiB
-constexpr int64_t kWorkspaceHeaderBytes =
-    65536;  // 1 KiB debug report, then counters; the partials follow
-constexpr int64_t kWorkspaceCounters =
-    16128;  // one for each rank, pass and unit (16 rows x 8 tokens)
+constexpr int64_t kSmemAlignment = 1024;    // bytes: the 128-byte swizzle repeats every 1024 bytes
+constexpr int64_t kMaxSmemPerCta = 232448;  // bytes: 227 KiB, CUDA C++ Programming Guide, cc 9.0
+constexpr int64_t kSmemPerSm = 233472;  // bytes: 228 KiB; each resident CTA reserves 1 KiB of it
+constexpr int64_t kWorkspaceHeaderBytes = 65536;  // 1 KiB debug report, counters; partials follow
+constexpr int64_t kWorkspaceCounters = 16128;  // a rank's, pass's and unit's (16 rows x 8 tokens)
 
 struct Footprint {
   int64_t slot_bytes = 0;   // one weight slot: the larger of the two phases', rounded up to 1024
@@ -26,14 +23,12 @@ struct Footprint {
   int64_t activation_slot_bytes = 0;  // token_tile * 128 bytes for each 64 elements of k
   int64_t intermediate_offset = 0;    // h: chunk_rows / 8 granules of token_tile * 16 bytes
   int64_t intermediate_bytes = 0;
-  int64_t exchange_offset =
-      0;  // fp32 accumulators handed between k warpgroups; 0 bytes when k_warpgroups == 1
+  int64_t exchange_offset = 0;  // fp32 sums handed between warpgroups that split k, if any
   int64_t exchange_bytes = 0;
-  int64_t barrier_offset =
-      0;  // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1]: 8 bytes each
+  // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1]: 8 bytes each
+  int64_t barrier_offset = 0;
   int64_t barrier_bytes = 0;
-  int64_t total_bytes =
-      0;  // dynamic shared memory to ask for, incl. kSmemAlignment of slack for the base
+  int64_t total_bytes = 0;  // to ask for, incl. kSmemAlignment of slack for the base
 };
 Footprint FootprintOf(const FusionPlan& plan);
 

@@ -27,10 +27,9 @@
 
 namespace fusebox {
 
-constexpr int kPlanSpaceVersion =
-    1;  // raised whenever candidates, rules or cost terms change the choice
-constexpr int kBoxK =
-    64;  // elements: inner width of every TMA box, 128 bytes, the 128-byte swizzle's span
+// Raised whenever candidates, rules, cost terms or a profile change the choice.
+constexpr int kPlanSpaceVersion = 1;
+constexpr int kBoxK = 64;  // elements: 128 bytes, inner width of every TMA box and the swizzle's
 constexpr int kRowGranule = 8;  // rows: a swizzle atom, and a core matrix of wgmma
 constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand
 constexpr int kWgmmaK = 16;     // k elements of one wgmma
@@ -45,10 +44,8 @@ std::string_view ToString(Combine combine);        // "ordered_partials"
 
 struct UpPhase {         // phase 1
   int rows_per_cta = 0;  // intermediate rows of one CTA; multiple of 8, <= 256
-  int k_per_slot =
-      0;  // hidden elements of one ring slot; multiple of 64. A slot holds gate rows and up rows
-  int k_warpgroups =
-      1;  // warpgroups that split a slot's k16 steps among them; their sums are added in order
+  int k_per_slot = 0;    // hidden elements of one ring slot of gate and up rows; multiple of 64
+  int k_warpgroups = 1;  // warpgroups that split a slot's k16 steps; their sums are added in order
   friend auto operator<=>(const UpPhase&, const UpPhase&) = default;
 };
 
@@ -61,16 +58,14 @@ struct DownPhase {        // phase 2
 
 struct FusionPlan {
   FfnProblem problem;
-  int token_tile = 8;    // wgmma's N; the true token count is a run-time argument <= token_tile
-  int cluster_size = 1;  // CTAs of a cluster
-  int num_clusters = 1;  // grid = num_clusters * cluster_size CTAs, resident at once
-  int consumer_warpgroups = 2;  // plus one producer warpgroup
-  int resident_ctas_per_sm =
-      1;  // 2: half an SM each, so that the next kernel's stream starts during our tail
-  int ring_slots = 0;       // weight ring; slot bytes = SlotBytes()
-  int slots_in_flight = 0;  // weight slots issued and not yet landed, at most; <= ring_slots
-  int activation_slots =
-      0;  // activation ring; a slot holds k_per_slot of x for all tokens of the tile
+  int token_tile = 8;            // wgmma's N; the true token count is a run-time argument <= it
+  int cluster_size = 1;          // CTAs of a cluster
+  int num_clusters = 1;          // grid = num_clusters * cluster_size CTAs, resident at once
+  int consumer_warpgroups = 2;   // plus one producer warpgroup
+  int resident_ctas_per_sm = 1;  // 2: half an SM, so that the next kernel streams during our tail
+  int ring_slots = 0;            // weight ring; bytes of a slot: Footprint::slot_bytes
+  int slots_in_flight = 0;       // weight slots issued and not yet landed, at most; <= ring_slots
+  int activation_slots = 0;      // activation ring; a slot holds up.k_per_slot of x for the tile
   UpPhase up;
   DownPhase down;
   Scope edge_scope = Scope::kDsm;
@@ -79,21 +74,18 @@ struct FusionPlan {
   // Combine: how long a unit's owner lets the others arrive first; 0: whoever comes last adds.
   int combine_patience_cycles = 0;
 
-  int64_t chunk_rows() const {
-    return int64_t{cluster_size} * up.rows_per_cta;
-  }  // intermediate rows per cluster
-  int64_t slice_rows() const {
-    return int64_t{down.passes} * down.rows_per_pass;
-  }  // output rows per CTA
+  // Intermediate rows of a cluster, output rows of a CTA.
+  int64_t chunk_rows() const { return int64_t{cluster_size} * up.rows_per_cta; }
+  int64_t slice_rows() const { return int64_t{down.passes} * down.rows_per_pass; }
   int grid_ctas() const { return num_clusters * cluster_size; }
   int threads() const { return (consumer_warpgroups + 1) * 128; }
 
   std::string ToJson() const;  // one line, stable key order; parsed back by FromJson
-  // Strict: every field, no other. The problem is checked, legality on a device is not (CheckLegal
-  // does that).
+  // Strict: every field, no other. The problem is checked; legality on a device is CheckLegal's.
   static absl::StatusOr<FusionPlan> FromJson(std::string_view json);
   Fingerprint PlanFingerprint() const;  // of ToJson and kPlanSpaceVersion
-  std::string Summary() const;  // one line: "c8x15 t8 up96x64 down2x256x64 wg2 ring6+8 dsm_gather"
+  // One line: "c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather"
+  std::string Summary() const;
 
   friend auto operator<=>(const FusionPlan&, const FusionPlan&) = default;
 };

@@ -11,10 +11,10 @@
 namespace fusebox {
 
 struct PhaseTraffic {
-  int64_t hbm_bytes =
-      0;  // weights read by all CTAs; what lies beyond a matrix is zero fill and free
-  int64_t waste_bytes =
-      0;  // of those, read by one CTA and used by another (partial last box of a chunk)
+  // Weights read by all CTAs; what lies beyond a matrix is zero fill and free.
+  int64_t hbm_bytes = 0;
+  // Of those, read by one CTA and used by another: the partial last box of a chunk.
+  int64_t waste_bytes = 0;
   int64_t widest_cta_bytes = 0;  // weights read by the widest CTA
   int64_t activation_bytes = 0;  // x from L2, all CTAs
   int64_t slots = 0;             // ring slots that each CTA fills and drains

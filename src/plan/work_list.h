@@ -34,8 +34,8 @@ struct WeightBox {
 // One fill of a ring slot, in stream order.
 struct WeightSlot {
   int pass = 0;  // of phase 2; 0 in phase 1
-  int64_t operand_begin =
-      0;  // first k of x (phase 1), first row of the cluster's chunk of h (phase 2)
+  // First k of x (phase 1), first row of the cluster's chunk of h (phase 2).
+  int64_t operand_begin = 0;
   std::vector<WeightBox> boxes;
 };
 
@@ -50,8 +50,8 @@ struct OutputUnit {
 struct CtaWork {
   std::vector<WeightSlot> up;
   std::vector<WeightSlot> down;
-  int64_t slice_begin =
-      0;  // first row of the chunk of h that this CTA makes and pushes to its peers
+  // Rows of the chunk of h that this CTA makes and pushes to its peers.
+  int64_t slice_begin = 0;
   int64_t slice_rows = 0;
   std::vector<OutputUnit> outputs;
 };

@@ -22,13 +22,11 @@ namespace fusebox {
 enum class DType : int32_t { kBf16 = 1 };
 enum class Activation : int32_t { kSilu = 1, kGeluErf = 2, kRelu = 3 };
 enum class FfnForm : int32_t { kGated = 1, kPlain = 2 };
-enum class ResidualMode : int32_t {
-  kNone = 0,
-  kAddAfter = 2
-};  // kAddAfter: y = residual + bf16(f(x))
+// kAddAfter: y = residual + bf16(f(x))
+enum class ResidualMode : int32_t { kNone = 0, kAddAfter = 2 };
 
-constexpr int64_t kMaxDim =
-    1 << 20;  // far above any model (405B: 53248); keeps every byte count within int64
+// Far above any model (405B: 53248); keeps every byte count within int64.
+constexpr int64_t kMaxDim = 1 << 20;
 constexpr int64_t kDimGranule = 8;  // elements: a 16-byte row pitch, as TMA needs
 constexpr int64_t kMaxTokens = 32;  // the largest token tile this version has kernels for
 constexpr std::array<int, 3> kTokenTiles = {8, 16, 32};
@@ -45,14 +43,12 @@ struct FfnProblem {
   // legal ones we do not serve: gated takes silu or relu, plain takes gelu_erf or relu.
   static absl::StatusOr<FfnProblem> Create(const FfnProblem& fields);
 
-  int64_t num_up_matrices() const {
-    return form == FfnForm::kGated ? 2 : 1;
-  }                              // matrices of phase 1
-  int64_t weight_bytes() const;  // all weight matrices
-  int64_t compulsory_bytes(
-      int64_t tokens) const;  // weights + x + y (+ residual), each once: the floor's bytes
-  std::string Name() const;   // "ffn_gated_silu_bf16_h4096_i11008" (+ "_add_after"): stable, for
-                              // logs, plans and files
+  int64_t num_up_matrices() const { return form == FfnForm::kGated ? 2 : 1; }  // of phase 1
+  int64_t weight_bytes() const;                                                // all matrices
+  // Weights, x, y and residual, each once: the bytes of the floor.
+  int64_t compulsory_bytes(int64_t tokens) const;
+  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_add_after"): stable, for logs, plans and files.
+  std::string Name() const;
 
   friend auto operator<=>(const FfnProblem&, const FfnProblem&) = default;
 };
