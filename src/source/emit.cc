@@ -88,9 +88,7 @@ absl::StatusOr<KernelSource> Emit(const FusionPlan& plan, const TemplateSet& tem
   source.architecture = "sm_90a";
   source.flags = {"--gpu-architecture=sm_90a", "--std=c++20",
                   "--device-as-default-execution-space"};
-  std::map<std::string, std::string> headers = templates.files();
-  headers.erase(std::string(kEntryTemplate));  // filled in above; nothing includes it
-  source.headers = TemplateSet::FromFiles(std::move(headers));
+  FUSEBOX_ASSIGN_OR_RETURN(source.headers, templates.ReachableFrom(source.text));
   source.launch = {.grid_ctas = plan.grid_ctas(),
                    .cluster_size = plan.cluster_size,
                    .threads = plan.threads(),

@@ -1,6 +1,7 @@
 #include "src/source/template_set.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
@@ -51,6 +52,24 @@ absl::StatusOr<TemplateSet> TemplateSet::Replaced(std::string_view path, std::st
   std::map<std::string, std::string> files = this->files();
   files[std::string(path)].replace(at, from.size(), to);
   return FromFiles(std::move(files));
+}
+
+absl::StatusOr<TemplateSet> TemplateSet::ReachableFrom(std::string_view text) const {
+  constexpr std::string_view kInclude = "\n#include \"";  // as every template spells it
+  std::map<std::string, std::string> reached;
+  std::vector<std::string_view> unread = {text};
+  while (!unread.empty()) {
+    const std::string_view reading = unread.back();
+    unread.pop_back();
+    for (size_t at = reading.find(kInclude); at != std::string_view::npos;
+         at = reading.find(kInclude, at + 1)) {
+      const size_t begin = at + kInclude.size();
+      const std::string path(reading.substr(begin, reading.find('"', begin) - begin));
+      FUSEBOX_ASSIGN_OR_RETURN(const std::string_view included, Find(path));
+      if (reached.emplace(path, included).second) unread.push_back(included);
+    }
+  }
+  return FromFiles(std::move(reached));
 }
 
 }  // namespace fusebox

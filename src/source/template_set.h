@@ -24,6 +24,10 @@ class TemplateSet {
   absl::StatusOr<TemplateSet> Replaced(std::string_view path, std::string_view from,
                                        std::string_view to) const;
 
+  // The files that `text` includes, directly or through others. NotFound for one that is not in the
+  // set.
+  absl::StatusOr<TemplateSet> ReachableFrom(std::string_view text) const;
+
   const std::map<std::string, std::string>& files() const;
   absl::StatusOr<std::string_view> Find(std::string_view path) const;
 
