@@ -14,8 +14,7 @@ absl::StatusOr<DeviceBuffer> DeviceBuffer::Make(const GpuSession& session, std::
   FUSEBOX_RETURN_IF_ERROR(
       session.Check(session.api().MemAlloc(&memory, bytes + 2 * kGuardBytes),
                     absl::StrCat("cuMemAlloc(", bytes, " bytes for ", name, ")")));
-  DeviceBuffer buffer(&session, std::move(name), bytes,
-                      UniqueMemory(session.shared_api(), memory));
+  DeviceBuffer buffer(&session, std::move(name), bytes, UniqueMemory(session.shared_api(), memory));
   FUSEBOX_RETURN_IF_ERROR(
       session.Check(session.api().MemsetD8Async(memory, kGuardByte, kGuardBytes, session.stream()),
                     "cuMemsetD8Async"));
@@ -42,8 +41,7 @@ absl::Status DeviceBuffer::Upload(const void* from, size_t offset, size_t bytes)
 
 absl::Status DeviceBuffer::Download(void* to, size_t offset, size_t bytes) const {
   if (bytes == 0) return absl::OkStatus();
-  return session_->Check(session_->api().MemcpyDtoH(to, address() + offset, bytes),
-                         "cuMemcpyDtoH");
+  return session_->Check(session_->api().MemcpyDtoH(to, address() + offset, bytes), "cuMemcpyDtoH");
 }
 
 absl::Status DeviceBuffer::CheckGuards() const {

@@ -17,8 +17,8 @@ absl::StatusOr<std::unique_ptr<GpuSession>> GpuSession::Open(const Config& confi
       session->Check(session->api_->CtxPushCurrent(session->context_->get()), "cuCtxPushCurrent"));
   session->entered_ = true;
   FUSEBOX_ASSIGN_OR_RETURN(session->stream_, session->MakeStream());
-  FUSEBOX_ASSIGN_OR_RETURN(session->log_, EventLog::Create({.level = config.log_level,
-                                                            .file = config.log_file}));
+  FUSEBOX_ASSIGN_OR_RETURN(session->log_,
+                           EventLog::Create({.level = config.log_level, .file = config.log_file}));
   session->kernels_ = std::make_unique<KernelService>(
       KernelService::Options{.cache_dirs = config.cache_dirs,
                              .toolkit_places = config.toolkit_places,

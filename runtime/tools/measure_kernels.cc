@@ -42,11 +42,10 @@ absl::Status MeasureKernels::Scale(CUdeviceptr values, int64_t count, CUstream s
 absl::Status MeasureKernels::ReadStream(CUdeviceptr from, int64_t bytes, CUstream stream) const {
   CUdeviceptr sink = from;  // never written
   void* const parameters[] = {&from, &bytes, &sink};
-  return module_.Launch(read_,
-                        {.x = session_->device().num_sms,
-                         .threads = 32,
-                         .dynamic_smem_bytes = kStreamSmemBytes},
-                        parameters, stream);
+  return module_.Launch(
+      read_,
+      {.x = session_->device().num_sms, .threads = 32, .dynamic_smem_bytes = kStreamSmemBytes},
+      parameters, stream);
 }
 
 }  // namespace fusebox

@@ -36,11 +36,10 @@ absl::Status ToolModule::LaunchRaw(CUfunction function, const ToolGrid& grid, vo
         "cuFuncSetAttribute"));
   }
   return session_->Check(
-      session_->api().LaunchKernel(function, static_cast<unsigned>(grid.x),
-                                   static_cast<unsigned>(grid.y), 1,
-                                   static_cast<unsigned>(grid.threads), 1, 1,
-                                   static_cast<unsigned>(grid.dynamic_smem_bytes), stream,
-                                   parameters, nullptr),
+      session_->api().LaunchKernel(
+          function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,
+          static_cast<unsigned>(grid.threads), 1, 1, static_cast<unsigned>(grid.dynamic_smem_bytes),
+          stream, parameters, nullptr),
       "cuLaunchKernel");
 }
 

@@ -1,0 +1,63 @@
+// VerifyRun runs ops through the public C API on a GPU and judges every output by the device
+// oracle: y and the workspace's partial sums poisoned with NaN first, rows of x beyond M and the
+// padding between rows NaN, guard bytes around y and the workspace, row strides above the width.
+// REQUIRES: the session and the engine outlive it. Not thread-safe.
+#ifndef FUSEBOX_RUNTIME_TOOLS_VERIFY_RUN_H_
+#define FUSEBOX_RUNTIME_TOOLS_VERIFY_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fusebox/fusebox.hpp"
+#include "runtime/tools/device_buffer.h"
+#include "runtime/tools/ffn_layer.h"
+#include "runtime/tools/measure_kernels.h"
+#include "runtime/tools/op_options.h"
+#include "runtime/tools/verify_reference.h"
+
+namespace fusebox {
+
+enum class VerifyOutcome { kRight, kWrong, kDeclined, kFailed, kMissing };
+std::string_view ToString(VerifyOutcome outcome);  // "right", "WRONG", "declined", "FAILED", ...
+
+struct VerifyRow {
+  std::string model;
+  std::string op;
+  int64_t tensor_parallel = 1;
+  int64_t tokens = 0;
+  std::string plan;  // its summary
+  VerifyOutcome outcome = VerifyOutcome::kFailed;
+  double worst_ratio = 0;  // error over its bound
+  std::string sentence;    // what is wrong, or why it was declined; empty where it is right
+};
+
+class VerifyRun {
+ public:
+  using RowSink = std::function<void(const VerifyRow&)>;
+
+  VerifyRun(GpuSession* session, const MeasureKernels* kernels, const api::Engine* engine)
+      : session_(session), kernels_(kernels), engine_(engine) {}
+
+  // A row for each token count, in order; `sink` sees each as soon as it is there.
+  void Verify(const OpToRun& op, const RowSink& sink);
+
+ private:
+  struct Subject;  // an op, bound to a layer, with the oracle of its problem
+  absl::StatusOr<Subject> Prepare(const OpToRun& op);
+  absl::Status VerifyTokens(const Subject& subject, int64_t tokens, VerifyRow& row);
+
+  GpuSession* const session_;
+  const MeasureKernels* const kernels_;
+  const api::Engine* const engine_;
+};
+
+// The plan's one-line summary for a token count; empty where there is none.
+std::string PlanSummary(const api::Op& op, int64_t tokens);
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_TOOLS_VERIFY_RUN_H_
