@@ -6,24 +6,12 @@
 
 #include "src/plan/fusion_plan.h"
 #include "tests/fuzz/text_mutator.h"
+#include "tests/plan/some_plan.h"
 
 namespace fusebox {
 namespace {
 
 constexpr int kVariants = 20000;
-
-FusionPlan SomePlan() {
-  FusionPlan plan;
-  plan.problem = {.hidden = DimK(4096), .intermediate = DimN(11008)};
-  plan.token_tile = 16;
-  plan.cluster_size = 8;
-  plan.num_clusters = 15;
-  plan.ring_slots = 6;
-  plan.activation_slots = 8;
-  plan.up = {.rows_per_cta = 96, .k_per_slot = 64, .k_warpgroups = 1};
-  plan.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
-  return plan;
-}
 
 TEST(PlanJsonFuzzTest, APlanParsesBackToItself) {
   const absl::StatusOr<FusionPlan> parsed = FusionPlan::FromJson(SomePlan().ToJson());
