@@ -31,10 +31,8 @@ int Run(int argc, char** argv) {
   auto exit_code = fusebox::ExitCode::kDone;
   fusebox::AddWarmCommand(app, exit_code);
   fusebox::AddPlanCommand(app, exit_code);
-#ifndef FUSEBOX_WITHOUT_GPU_COMMANDS
   fusebox::AddVerifyCommand(app, exit_code);
   fusebox::AddBenchCommand(app, exit_code);
-#endif
   fusebox::AddDoctorCommand(app, exit_code);
   fusebox::AddCacheCommand(app, exit_code);
   try {

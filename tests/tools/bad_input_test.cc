@@ -25,8 +25,8 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
     std::string sentence;
   };
   const Case cases[] = {
-      {{}, "fusebox: A subcommand is required; accepted: warm plan"},
-      {{"bake"}, "accepted: warm plan"},
+      {{}, "fusebox: A subcommand is required; accepted: warm plan verify bench doctor cache"},
+      {{"bake"}, "accepted: warm plan verify bench doctor cache"},
       {{"warm"}, "--model is required"},
       {{"warm", "--model", kModel}, "pass --gpu with one of"},
       {{"warm", "--model", kModel, "--gpu", "h300"}, "\"h300\" is not known; known: "},
