@@ -1,0 +1,44 @@
+// Fusebox kernel ffn_gated_relu_bf16_h1024_i3072_add_after_t32
+// plan 608843540aa1911c1ce3e56bc7a99cb9: c1x48 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 dsm_gather
+// reproduce: fusebox plan --hidden 1024 --intermediate 3072 --activation relu --form gated --tokens 32
+#include "kernels_templates/kernels/ffn.cuh"
+
+namespace {
+
+struct Plan {
+  static constexpr int kHidden = 1024;
+  static constexpr int kIntermediate = 3072;
+  static constexpr bool kGated = true;
+  static constexpr fusebox::Activation kActivation = fusebox::Activation::kRelu;
+  static constexpr bool kAddResidual = true;
+  static constexpr int kTokenTile = 32;
+  static constexpr int kClusterSize = 1;
+  static constexpr int kNumClusters = 48;
+  static constexpr int kConsumerWarpgroups = 2;
+  static constexpr int kRingSlots = 3;
+  static constexpr int kSlotsInFlight = 3;
+  static constexpr int kActivationSlots = 2;
+  static constexpr int kUpRowsPerCta = 64;
+  static constexpr int kUpKPerSlot = 128;
+  static constexpr int kUpKWarpgroups = 2;
+  static constexpr int kDownRowsPerPass = 128;
+  static constexpr int kDownPasses = 8;
+  static constexpr int kDownKPerSlot = 64;
+  static constexpr int kCombinePatienceCycles = 1000;
+  static constexpr bool kBoundedSpins = false;
+  static constexpr int kJitterSeed = 0;
+};
+
+static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
+static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
+static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
+static_assert(fusebox::FfnSmem<Plan>::kTotal == 136336, "footprint: host and device disagree");
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    fusebox_ffn(const __grid_constant__ fusebox::FfnParams params) {
+  fusebox::RunFfn<Plan>(params);
+}

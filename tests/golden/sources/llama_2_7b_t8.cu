@@ -1,0 +1,44 @@
+// Fusebox kernel ffn_gated_silu_bf16_h4096_i11008_t8
+// plan 0158822c1fc75c6757957df5c92e7ebb: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
+// reproduce: fusebox plan --hidden 4096 --intermediate 11008 --activation silu --form gated --tokens 8
+#include "kernels_templates/kernels/ffn.cuh"
+
+namespace {
+
+struct Plan {
+  static constexpr int kHidden = 4096;
+  static constexpr int kIntermediate = 11008;
+  static constexpr bool kGated = true;
+  static constexpr fusebox::Activation kActivation = fusebox::Activation::kSilu;
+  static constexpr bool kAddResidual = false;
+  static constexpr int kTokenTile = 8;
+  static constexpr int kClusterSize = 8;
+  static constexpr int kNumClusters = 15;
+  static constexpr int kConsumerWarpgroups = 2;
+  static constexpr int kRingSlots = 6;
+  static constexpr int kSlotsInFlight = 6;
+  static constexpr int kActivationSlots = 8;
+  static constexpr int kUpRowsPerCta = 96;
+  static constexpr int kUpKPerSlot = 64;
+  static constexpr int kUpKWarpgroups = 1;
+  static constexpr int kDownRowsPerPass = 256;
+  static constexpr int kDownPasses = 2;
+  static constexpr int kDownKPerSlot = 64;
+  static constexpr int kCombinePatienceCycles = 0;
+  static constexpr bool kBoundedSpins = false;
+  static constexpr int kJitterSeed = 0;
+};
+
+static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
+static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
+static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
+static_assert(fusebox::FfnSmem<Plan>::kTotal == 218352, "footprint: host and device disagree");
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    fusebox_ffn(const __grid_constant__ fusebox::FfnParams params) {
+  fusebox::RunFfn<Plan>(params);
+}

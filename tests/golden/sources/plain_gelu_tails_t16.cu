@@ -1,0 +1,44 @@
+// Fusebox kernel ffn_plain_gelu_erf_bf16_h360_i712_t16
+// plan b68d15ae7f9991a507e0a3cc8d529790: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
+// reproduce: fusebox plan --hidden 360 --intermediate 712 --activation gelu_erf --form plain --tokens 16
+#include "kernels_templates/kernels/ffn.cuh"
+
+namespace {
+
+struct Plan {
+  static constexpr int kHidden = 360;
+  static constexpr int kIntermediate = 712;
+  static constexpr bool kGated = false;
+  static constexpr fusebox::Activation kActivation = fusebox::Activation::kGeluErf;
+  static constexpr bool kAddResidual = false;
+  static constexpr int kTokenTile = 16;
+  static constexpr int kClusterSize = 4;
+  static constexpr int kNumClusters = 8;
+  static constexpr int kConsumerWarpgroups = 2;
+  static constexpr int kRingSlots = 4;
+  static constexpr int kSlotsInFlight = 3;
+  static constexpr int kActivationSlots = 2;
+  static constexpr int kUpRowsPerCta = 24;
+  static constexpr int kUpKPerSlot = 128;
+  static constexpr int kUpKWarpgroups = 2;
+  static constexpr int kDownRowsPerPass = 48;
+  static constexpr int kDownPasses = 2;
+  static constexpr int kDownKPerSlot = 64;
+  static constexpr int kCombinePatienceCycles = 0;
+  static constexpr bool kBoundedSpins = false;
+  static constexpr int kJitterSeed = 0;
+};
+
+static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
+static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
+static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
+static_assert(fusebox::FfnSmem<Plan>::kTotal == 41072, "footprint: host and device disagree");
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    fusebox_ffn(const __grid_constant__ fusebox::FfnParams params) {
+  fusebox::RunFfn<Plan>(params);
+}
