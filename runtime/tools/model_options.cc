@@ -53,6 +53,14 @@ std::string NoteOn(const ModelFfn& ffn, BiasChoice biases) {
   return note;
 }
 
+absl::StatusOr<ResidualMode> ResidualByName(std::string_view name) {
+  for (const ResidualMode mode : {ResidualMode::kNone, ResidualMode::kAddAfter}) {
+    if (ToString(mode) == name) return mode;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--residual ", name, " is unknown; accepted: none, add_after"));
+}
+
 absl::StatusOr<ModelRequest> ReadModelRequest(const std::string& path, const ModelDemand& demand) {
   FUSEBOX_ASSIGN_OR_RETURN(const std::string text, ReadModelFile(path));
   ModelRequest request = {.model = fs::path(path).stem().string()};
@@ -103,6 +111,9 @@ absl::StatusOr<std::vector<ModelRequest>> ReadModelRequests(const ModelOptions& 
                         .tokens = options.tokens,
                         .biases = options.ignore_bias ? BiasChoice::kIgnore : BiasChoice::kDecline};
   FUSEBOX_ASSIGN_OR_RETURN(demand.engine, FindEnginePreset(options.engine));
+  if (!options.residual.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(demand.engine.residual_mode, ResidualByName(options.residual));
+  }
   std::vector<ModelRequest> requests;
   std::vector<std::string> done;
   for (const std::string& path : options.model_files) {

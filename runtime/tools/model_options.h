@@ -25,6 +25,7 @@ struct ModelOptions {
   std::vector<int64_t> tokens = {1, 8, 16, 32};
   std::vector<int64_t> tensor_parallel = {1};
   std::string engine = "vllm";
+  std::string residual;      // "none", "add_after"; empty: what the engine asks for
   bool ignore_bias = false;  // --ignore-bias
 };
 

@@ -13,6 +13,7 @@
 #include "runtime/tools/command.h"
 #include "runtime/tools/gpu_option.h"
 #include "runtime/tools/model_options.h"
+#include "runtime/tools/op_options.h"
 #include "runtime/tools/table.h"
 #include "src/base/status.h"
 #include "src/plan/search.h"
@@ -24,60 +25,21 @@ using Json = nlohmann::ordered_json;
 
 struct PlanOptions {
   ModelOptions model;
+  OpOptions op;
   std::string gpu;
-  int64_t hidden = 0;
-  int64_t intermediate = 0;
-  std::string activation;  // empty: silu when gated, gelu_erf when plain
-  std::string form = "gated";
-  std::string residual = "none";
   bool json = false;
 };
-
-// The value of `choices` that is spelled `text`.
-template <typename Enum>
-absl::StatusOr<Enum> ByName(std::string_view option, std::string_view text,
-                            std::initializer_list<Enum> choices) {
-  std::string accepted;
-  for (const Enum choice : choices) {
-    if (ToString(choice) == text) return choice;
-    absl::StrAppend(&accepted, accepted.empty() ? "" : ", ", ToString(choice));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", text, " is unknown; accepted: ", accepted));
-}
-
-absl::StatusOr<FfnProblem> ProblemFrom(const PlanOptions& options) {
-  if (options.hidden == 0 || options.intermediate == 0) {
-    return absl::InvalidArgumentError(
-        "nothing to plan; pass --model FILE, or --hidden N and --intermediate N");
-  }
-  FUSEBOX_ASSIGN_OR_RETURN(const FfnForm form,
-                           ByName("--form", options.form, {FfnForm::kGated, FfnForm::kPlain}));
-  Activation activation = form == FfnForm::kGated ? Activation::kSilu : Activation::kGeluErf;
-  if (!options.activation.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(activation,
-                             ByName("--activation", options.activation,
-                                    {Activation::kSilu, Activation::kGeluErf, Activation::kRelu}));
-  }
-  FUSEBOX_ASSIGN_OR_RETURN(
-      const ResidualMode residual,
-      ByName("--residual", options.residual, {ResidualMode::kNone, ResidualMode::kAddAfter}));
-  return FfnProblem{.hidden = DimK(options.hidden),
-                    .intermediate = DimN(options.intermediate),
-                    .activation = activation,
-                    .form = form,
-                    .residual_mode = residual};
-}
 
 // The ops to explain: the model's, or the one given by its dims, at each token tile.
 absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
   std::vector<ModelOp> ops;
   if (options.model.model_files.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options));
+    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options.op));
     return OpsOfProblem(fields, options.model.tokens);
   }
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests,
-                           ReadModelRequests(options.model));
+  ModelOptions model = options.model;
+  model.residual = options.op.residual;
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests, ReadModelRequests(model));
   for (const ModelRequest& request : requests) {
     if (!request.declined.ok()) {
       ops.push_back(
@@ -195,18 +157,7 @@ void AddPlanCommand(CLI::App& app, ExitCode& exit_code) {
       "plan", "Explain how an op is planned: cost terms, runners-up, refused rules");
   AddModelOptions(*command, options->model);
   AddGpuOption(*command, options->gpu);
-  command->add_option("--hidden", options->hidden, "hidden size of one op, instead of --model")
-      ->type_name("N");
-  command->add_option("--intermediate", options->intermediate, "intermediate size of one op")
-      ->type_name("N");
-  command->add_option("--activation", options->activation, "silu, gelu_erf or relu")
-      ->type_name("NAME");
-  command->add_option("--form", options->form, "gated or plain")
-      ->capture_default_str()
-      ->type_name("NAME");
-  command->add_option("--residual", options->residual, "none or add_after")
-      ->capture_default_str()
-      ->type_name("NAME");
+  AddOpOptions(*command, options->op);
   command->add_flag("--json", options->json, "print JSON instead of tables");
   command->footer(std::string(ExitCodeHelp()));
   command->callback([options, &exit_code] {

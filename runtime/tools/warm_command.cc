@@ -83,6 +83,10 @@ void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
   AddModelOptions(*command, options->model);
   command->get_option("--model")->required();
   AddGpuOption(*command, options->gpu);
+  command
+      ->add_option("--residual", options->model.residual,
+                   "none or add_after; what the engine asks for when left out")
+      ->type_name("NAME");
   command->add_option("--jobs", options->jobs, "compiles at once")
       ->check(CLI::Range(1, kMaxJobs))
       ->capture_default_str()

@@ -39,7 +39,7 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
        "accepted: vllm, sglang, hf, trtllm"},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--jobs", "0"}, "--jobs"},
       {{"plan", "--gpu", "h200-sxm"},
-       "nothing to plan; pass --model FILE, or --hidden N and --intermediate N"},
+       "no op is named; pass --model FILE, or --hidden N and --intermediate N"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "-8", "--intermediate", "64"}, "hidden is -8"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "1000000000000"},
        "intermediate is 1000000000000"},
@@ -48,6 +48,8 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--activation",
         "mish"},
        "--activation mish is unknown; accepted: silu, gelu_erf, relu"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--residual", "twice"},
+       "--residual twice is unknown; accepted: none, add_after"},
       {{"cache"}, "subcommand"},
   };
   for (const Case& c : cases) {

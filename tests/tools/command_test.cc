@@ -61,6 +61,14 @@ TEST(CommandTest, PlanPrintsJson) {
   EXPECT_THAT(json[2]["declined"].get<std::string>(), StartsWith("token_limit: "));
 }
 
+TEST(CommandTest, ResidualIsPartOfTheOp) {
+  const CommandResult result =
+      RunCommand({"plan", "--gpu", "h200-sxm", "--json", "--residual", "add_after", "--model",
+                  "bench/models/Qwen--Qwen3-0.6B.json", "--tokens", "8"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.Json()[0]["op"], "ffn_gated_silu_bf16_h1024_i3072_add_after");
+}
+
 TEST(CommandTest, PlanIsTheSameEveryTime) {
   const std::vector<std::string> arguments = {"plan",     "--gpu", "gh200",          "--json",
                                               "--hidden", "896",   "--intermediate", "4864"};
