@@ -1,31 +1,35 @@
 // What the host passes to a kernel: the only file that host and device code both include.
-// No include, no toolkit type: NVRTC sees this text alone. Layout is part of the cache schema (src/source/kernel_source.h).
+// No include, no toolkit type: NVRTC sees this text alone. Layout is part of the cache schema
+// (src/source/kernel_source.h).
 #ifndef FUSEBOX_KERNELS_TEMPLATES_ABI_KERNEL_PARAMS_H_
 #define FUSEBOX_KERNELS_TEMPLATES_ABI_KERNEL_PARAMS_H_
 
 namespace fusebox {
 
-// A CUtensorMap, opaque: 128 bytes, 64-byte aligned (CUDA driver API). Kept in kernel parameters, never copied on device.
+// A CUtensorMap, opaque: 128 bytes, 64-byte aligned (CUDA driver API). Kept in kernel parameters,
+// never copied on device.
 struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
 
 // Parameters of the ffn kernel, by value as one __grid_constant__.
-//   gate, up: [intermediate, hidden] bf16, boxes of [rows_per_cta rows, 64 k]; plain ops use `up` alone (gate = up's copy)
-//   down:     [hidden, intermediate] bf16, boxes of [rows_per_pass rows, 64 k]
-//   x:        [tokens, hidden] bf16, boxes of [token_tile rows, 64 k]; rows at and beyond `tokens` read as zero
-//   All with 128-byte swizzle, L2 promotion 128 B, zero fill out of bounds.
+//   gate, up: [intermediate, hidden] bf16, boxes of [rows_per_cta rows, 64 k]; plain ops use `up`
+//   alone (gate = up's copy) down:     [hidden, intermediate] bf16, boxes of [rows_per_pass rows,
+//   64 k] x:        [tokens, hidden] bf16, boxes of [token_tile rows, 64 k]; rows at and beyond
+//   `tokens` read as zero All with 128-byte swizzle, L2 promotion 128 B, zero fill out of bounds.
 struct FfnParams {
   TensorMap gate;
   TensorMap up;
   TensorMap down;
   TensorMap x;
-  unsigned short* y;               // [tokens, hidden] bf16, row stride y_stride elements
-  const unsigned short* residual;  // [tokens, hidden] bf16; read only in residual mode add_after; may alias y
-  unsigned int* workspace;         // report, counters, partial sums; report and counters are zero between launches
-  long long y_stride;              // elements
-  long long residual_stride;       // elements
-  unsigned int tokens;             // 0 <= tokens <= token_tile
+  unsigned short* y;  // [tokens, hidden] bf16, row stride y_stride elements
+  // [tokens, hidden] bf16; read only in residual mode add_after; may alias y.
+  const unsigned short* residual;
+  // Report, counters, partial sums; report and counters are zero between launches.
+  unsigned int* workspace;
+  long long y_stride;         // elements
+  long long residual_stride;  // elements
+  unsigned int tokens;        // 0 <= tokens <= token_tile
   unsigned int reserved;
 };
 

@@ -1,6 +1,7 @@
-// Waiting and jitter. Production kernels spin without bound; debug builds (Plan::kBoundedSpins) give up after a bound and
-// name the barrier that did not come in the first word of the workspace; jitter builds (Plan::kJitterSeed != 0) sleep at
-// random where roles meet, so that an order that merely happens to hold shows itself.
+// Waiting and jitter. Production kernels spin without bound; debug builds (Plan::kBoundedSpins)
+// give up after a bound and name the barrier that did not come in the first word of the workspace;
+// jitter builds (Plan::kJitterSeed != 0) sleep at random where roles meet, so that an order that
+// merely happens to hold shows itself.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_BASE_DEBUG_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_BASE_DEBUG_CUH_
 
@@ -28,7 +29,8 @@ __device__ __forceinline__ u64 GlobalTimerNs() {
   return now;
 }
 
-// Spins until `ready()`. In bounded builds returns after the bound, or as soon as any CTA has reported.
+// Spins until `ready()`. In bounded builds returns after the bound, or as soon as any CTA has
+// reported.
 template <typename Plan, typename Ready>
 __device__ __forceinline__ void SpinUntil(SpinSite site, u32* report, Ready ready) {
   if constexpr (!Plan::kBoundedSpins) {
@@ -55,7 +57,8 @@ __device__ __forceinline__ void WaitBarrier(SpinSite site, u32* report, u32 barr
 template <typename Plan>
 __device__ __forceinline__ void Jitter() {
   if constexpr (Plan::kJitterSeed != 0) {
-    u32 hash = static_cast<u32>(clock64()) ^ (blockIdx.x * 0x9e3779b9u) ^ ((threadIdx.x >> 5) * 0x85ebca6bu) ^
+    u32 hash = static_cast<u32>(clock64()) ^ (blockIdx.x * 0x9e3779b9u) ^
+               ((threadIdx.x >> 5) * 0x85ebca6bu) ^
                (static_cast<u32>(Plan::kJitterSeed) * 0xc2b2ae35u);
     hash ^= hash >> 16;
     hash *= 0x7feb352du;

@@ -13,7 +13,9 @@ constexpr int kWarpThreads = 32;
 constexpr int kWarpgroupThreads = 128;
 
 __device__ constexpr int CeilDiv(int value, int divisor) { return (value + divisor - 1) / divisor; }
-__device__ constexpr int RoundUp(int value, int multiple) { return CeilDiv(value, multiple) * multiple; }
+__device__ constexpr int RoundUp(int value, int multiple) {
+  return CeilDiv(value, multiple) * multiple;
+}
 __device__ constexpr int Min(int a, int b) { return a < b ? a : b; }
 __device__ constexpr int Max(int a, int b) { return a > b ? a : b; }
 

@@ -1,7 +1,8 @@
 // The two producer threads of the ffn kernel.
-// Weights: one stream of both phases, in order, through one ring; it waits for free slots and for nothing else, so it
-// starts before the previous kernel has finished (PDL contract: weights are immutable).
-// Activations: x in a small ring of its own, after the previous kernel's writes are visible.
+// Weights: one stream of both phases, in order, through one ring; it waits for free slots and for
+// nothing else, so it starts before the previous kernel has finished (PDL contract: weights are
+// immutable). Activations: x in a small ring of its own, after the previous kernel's writes are
+// visible.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_COPY_FFN_PRODUCERS_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_COPY_FFN_PRODUCERS_CUH_
 
@@ -18,27 +19,30 @@ using WeightRing = Ring<Plan::kRingSlots, FfnSmem<Plan>::kSlotBytes>;
 template <typename Plan>
 using ActivationRing = Ring<Plan::kActivationSlots, FfnSmem<Plan>::kActivationSlotBytes>;
 
-// The weight producer's place in the ring. At most kSlotsInFlight slots are issued and not yet landed: more bytes in flight
-// than the memory system needs only queue up in it, unevenly over the CTAs, and slow every other access down.
+// The weight producer's place in the ring. At most kSlotsInFlight slots are issued and not yet
+// landed: more bytes in flight than the memory system needs only queue up in it, unevenly over the
+// CTAs, and slow every other access down.
 template <typename Plan>
 struct WeightStream {
   const FfnParams& params;
   const WeightRing<Plan>& ring;
-  RingCursor<Plan::kRingSlots> next;    // the slot to fill
-  RingCursor<Plan::kRingSlots> landing; // the oldest slot in flight, once kSlotsInFlight have been issued
+  RingCursor<Plan::kRingSlots> next;     // the slot to fill
+  RingCursor<Plan::kRingSlots> landing;  // the oldest in flight, once kSlotsInFlight are issued
   int issued = 0;
 
   // Waits for a free slot and announces the bytes to come; returns its full barrier.
   __device__ __forceinline__ u32 Begin(u32 bytes) {
     if constexpr (Plan::kSlotsInFlight < Plan::kRingSlots) {
       if (issued >= Plan::kSlotsInFlight) {
-        WaitBarrier<Plan>(SpinSite::kWeightLanded, params.workspace, ring.Full(landing.index), landing.parity);
+        WaitBarrier<Plan>(SpinSite::kWeightLanded, params.workspace, ring.Full(landing.index),
+                          landing.parity);
         landing.Advance();
       } else {
         ++issued;
       }
     }
-    WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, ring.Empty(next.index), next.parity ^ 1);
+    WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, ring.Empty(next.index),
+                      next.parity ^ 1);
     Jitter<Plan>();
     const u32 full = ring.Full(next.index);
     ptx::MbarrierArriveExpectTx(full, bytes);
@@ -48,19 +52,22 @@ struct WeightStream {
 
 // Fills one slot with kBoxes boxes of phase 2.
 template <typename Plan, int kBoxes>
-__device__ __forceinline__ void FillDownSlot(WeightStream<Plan>& stream, int column, int row, u64 policy) {
+__device__ __forceinline__ void FillDownSlot(WeightStream<Plan>& stream, int column, int row,
+                                             u64 policy) {
   using Smem = FfnSmem<Plan>;
   const u32 full = stream.Begin(kBoxes * Smem::kDownBoxBytes);
   const u32 slot = stream.ring.Slot(stream.next.index);
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
-    ptx::TensorLoad2d(slot + box * Smem::kDownBoxBytes, stream.params.down, column + box * kBoxK, row, full, policy);
+    ptx::TensorLoad2d(slot + box * Smem::kDownBoxBytes, stream.params.down, column + box * kBoxK,
+                      row, full, policy);
   }
   stream.next.Advance();
 }
 
 template <typename Plan>
-__device__ __forceinline__ void ProduceWeights(const FfnParams& params, const WeightRing<Plan>& ring, int cluster,
+__device__ __forceinline__ void ProduceWeights(const FfnParams& params,
+                                               const WeightRing<Plan>& ring, int cluster,
                                                int rank) {
   using Smem = FfnSmem<Plan>;
   const u64 policy = ptx::PolicyEvictFirst();
@@ -88,27 +95,32 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params, const We
   for (int pass = 0; pass < Plan::kDownPasses; ++pass) {
     const int row = rank * Smem::kSliceRows + pass * Plan::kDownRowsPerPass;
     for (int slot = 0; slot < kFullSlots; ++slot) {
-      FillDownSlot<Plan, Plan::kDownKPerSlot / kBoxK>(stream, column + slot * Plan::kDownKPerSlot, row, policy);
+      FillDownSlot<Plan, Plan::kDownKPerSlot / kBoxK>(stream, column + slot * Plan::kDownKPerSlot,
+                                                      row, policy);
     }
     if constexpr (kLastBoxes > 0) {
-      FillDownSlot<Plan, kLastBoxes>(stream, column + kFullSlots * Plan::kDownKPerSlot, row, policy);
+      FillDownSlot<Plan, kLastBoxes>(stream, column + kFullSlots * Plan::kDownKPerSlot, row,
+                                     policy);
     }
   }
 }
 
 template <typename Plan>
-__device__ __forceinline__ void ProduceActivations(const FfnParams& params, const ActivationRing<Plan>& ring) {
+__device__ __forceinline__ void ProduceActivations(const FfnParams& params,
+                                                   const ActivationRing<Plan>& ring) {
   using Smem = FfnSmem<Plan>;
   ptx::GridDependencyWait();  // x is the previous kernel's output
   RingCursor<Plan::kActivationSlots> cursor;
   for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
-    WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index), cursor.parity ^ 1);
+    WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),
+                      cursor.parity ^ 1);
     Jitter<Plan>();
     const u32 full = ring.Full(cursor.index);
     ptx::MbarrierArriveExpectTx(full, Smem::kActivationSlotBytes);
 #pragma unroll
     for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
-      ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x, k + box * kBoxK, 0, full);
+      ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x,
+                        k + box * kBoxK, 0, full);
     }
     cursor.Advance();
   }

@@ -1,6 +1,7 @@
 // A ring of shared-memory slots between one producer thread and the consumer warpgroups.
 //   full[slot]:  1 arrival (the producer's expect_tx) plus the bytes of its copies; a phase a fill.
-//   empty[slot]: one arrival of each consumer warp (lane 0); a phase a drain. The first fill waits for nothing.
+//   empty[slot]: one arrival of each consumer warp (lane 0); a phase a drain. The first fill waits
+//   for nothing.
 // A warp arrives itself because wgmma's wait_group speaks for the executing warp only.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_COPY_RING_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_COPY_RING_CUH_

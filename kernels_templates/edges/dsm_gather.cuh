@@ -1,12 +1,17 @@
-// Edge "dsm gather": each CTA's slice of h is pushed to every peer of the cluster, so that all hold the whole chunk.
+// Edge "dsm gather": each CTA's slice of h is pushed to every peer of the cluster, so that all hold
+// the whole chunk.
 //
-// Memory-model rule (DESIGN section 2): generic stores to own shared memory, then read by wgmma here and by bulk copies to
-// peers: fence.proxy.async by each writing thread, then a barrier. Peers: waiting on the mbarrier that the copies complete
-// suffices.
-//   arrived:  1 arrival at init with the peers' bytes expected, 1 of each pushing warpgroup; one phase a launch.
-//   pushing warpgroup's named barrier (kPushBarrier + row group): its 128 threads, once.
-// Lifetime: the cluster barrier after Init comes before the first push; every consumer thread arrives at the cluster barrier
-// after Wait, and nobody exits before it completes, so no CTA leaves while its slice is still being read.
+// Memory-model rule (DESIGN section 2): generic stores to own shared memory, then read by wgmma
+// here and by bulk copies to peers: fence.proxy.async by each writing thread, then a barrier.
+// Peers: waiting on the mbarrier that the copies complete suffices.
+//
+// Barriers, each one phase a launch:
+// - arrived: 1 arrival at init with the peers' bytes expected, and 1 of each pushing warpgroup.
+// - named kPushBarrier + row group: the 128 threads of the pushing warpgroup.
+//
+// Lifetime: the cluster barrier after Init comes before the first push; every consumer thread
+// arrives at the cluster barrier after Wait, and nobody exits before it completes, so no CTA leaves
+// while its slice is still being read.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EDGES_DSM_GATHER_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EDGES_DSM_GATHER_CUH_
 

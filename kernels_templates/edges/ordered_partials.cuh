@@ -1,12 +1,15 @@
-// Combine "ordered partials": every cluster leaves its fp32 partial sums in L2, and arrives at a counter. Of the CTAs of one
-// rank, one in each cluster, the one that arrives last at a unit of outputs adds all partial sums in cluster order, so that
-// the result does not depend on who was last. Nobody waits for another cluster without bound: no co-residency is needed.
-// To share the adding evenly, each unit has an owner, which puts its own arrival off until all others have arrived, or
-// until its patience ends. All passes but the last are finished by two warps of their own while the consumers stream on.
+// Combine "ordered partials": every cluster leaves its fp32 partial sums in L2, and arrives at a
+// counter. Of the CTAs of one rank, one in each cluster, the one that arrives last at a unit of
+// outputs adds all partial sums in cluster order, so that the result does not depend on who was
+// last. Nobody waits for another cluster without bound: no co-residency is needed. To share the
+// adding evenly, each unit has an owner, which puts its own arrival off until all others have
+// arrived, or until its patience ends. All passes but the last are finished by two warps of their
+// own while the consumers stream on.
 //
-// Memory-model rule (generic stores to global, read by other CTAs): the storing warps' mbarrier arrival (or __syncwarp),
-// then an acquire-release add at GPU scope on the unit's counter; whoever draws the last ticket reads after __syncwarp.
-// It sets the counter back to zero: the next launch's adds come after griddepcontrol.wait, hence after that.
+// Memory-model rule (generic stores to global, read by other CTAs): the storing warps' mbarrier
+// arrival (or __syncwarp), then an acquire-release add at GPU scope on the unit's counter; whoever
+// draws the last ticket reads after __syncwarp. It sets the counter back to zero: the next launch's
+// adds come after griddepcontrol.wait, hence after that.
 //   stored[pass]: one arrival of each consumer warp after its stores; one phase a launch.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
@@ -19,21 +22,24 @@
 namespace fusebox {
 
 constexpr int kCombinerWarps = 2;
-constexpr int kReportWords = 256;      // workspace: debug report,
-constexpr int kCounterWords = 16128;   // then one counter a unit (zero between launches), then the partial sums
+// The workspace: a debug report, one counter a unit (zero between launches), the partial sums.
+constexpr int kReportWords = 256;
+constexpr int kCounterWords = 16128;
 
 template <typename Plan>
 struct OrderedPartials {
   using Smem = FfnSmem<Plan>;
-  // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's fragments for 8 tokens (one
-  // block): 32 lanes x 16 bytes. Units of a pass are numbered block * kPassStrips + strip.
+  // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's
+  // fragments for 8 tokens (one block): 32 lanes x 16 bytes.
+  // Units of a pass are numbered block * kPassStrips + strip.
   static constexpr int kWarps = Plan::kConsumerWarpgroups * 4;
   static constexpr int kBlocks = Plan::kTokenTile / 8;
   static constexpr int kPassStrips = Smem::kDownTiles * kWarps;
   static constexpr int kPassUnits = kPassStrips * kBlocks;
   static constexpr int kUnits = Plan::kDownPasses * kPassUnits;
   static constexpr int kBatch = Min(Plan::kNumClusters, 16);  // loads in flight a lane
-  static_assert(Plan::kClusterSize * kUnits <= kCounterWords, "counters_fit: more units than counters");
+  static_assert(Plan::kClusterSize * kUnits <= kCounterWords,
+                "counters_fit: more units than counters");
 
   const FfnParams& params;
   u32 stored;  // shared address of the mbarriers, one for each pass but the last
@@ -43,7 +49,8 @@ struct OrderedPartials {
 
   // One thread, before the CTA's barriers are used.
   __device__ __forceinline__ void Init() const {
-    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass) ptx::MbarrierInit(stored + pass * 8, kWarps);
+    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass)
+      ptx::MbarrierInit(stored + pass * 8, kWarps);
   }
 
   __device__ __forceinline__ u32* Counter(u32 pass, u32 unit) const {
@@ -55,8 +62,11 @@ struct OrderedPartials {
     return partials + ((cta * Plan::kDownPasses + pass) * kPassUnits + unit) * kWarpThreads + lane;
   }
   // This lane's two tokens of a unit are token, token + 1.
-  __device__ __forceinline__ u32 Token(u32 unit) const { return unit / kPassStrips * 8 + lane % 4 * 2; }
-  // First row of a unit in its pass: the warp's place in its warpgroup decides which 16 of the tile's 64 rows.
+  __device__ __forceinline__ u32 Token(u32 unit) const {
+    return unit / kPassStrips * 8 + lane % 4 * 2;
+  }
+  // First row of a unit in its pass: the warp's place in its warpgroup decides which 16 of the
+  // tile's 64 rows.
   __device__ __forceinline__ static u32 RowInPass(u32 unit) {
     const u32 strip = unit % kPassStrips;
     const u32 warp = strip % kWarps;
@@ -66,8 +76,10 @@ struct OrderedPartials {
     return RowInPass(unit) < Plan::kDownRowsPerPass && unit / kPassStrips * 8 < params.tokens;
   }
 
-  // Consumer warps: leave the pass's sums, and say so (the last pass: finish the own units at once).
-  __device__ __forceinline__ void StorePass(const DownAccumulators<Plan>& sums, u32 pass, u32 warp) const {
+  // Consumer warps: leave the pass's sums, and say so (the last pass: finish the own units at
+  // once).
+  __device__ __forceinline__ void StorePass(const DownAccumulators<Plan>& sums, u32 pass,
+                                            u32 warp) const {
 #pragma unroll
     for (int tile = 0; tile < Smem::kDownTiles; ++tile) {
 #pragma unroll
@@ -94,7 +106,8 @@ struct OrderedPartials {
     }
   }
 
-  // This warp's units of a pass are first, first + step, ...: a lane arrives for each, 32 at a time.
+  // This warp's units of a pass are first, first + step, ...: a lane arrives for each, 32 at a
+  // time.
   template <int kCount>
   __device__ __forceinline__ void FinishUnits(u32 pass, u32 first, u32 step) const {
     Jitter<Plan>();
@@ -109,10 +122,12 @@ struct OrderedPartials {
     }
   }
 
-  // True when this CTA's arrival was the last: it must finish the unit, and has set the counter back.
+  // True when this CTA's arrival was the last: it must finish the unit, and has set the counter
+  // back.
   __device__ __forceinline__ bool Arrive(u32 pass, u32 unit) const {
     u32* counter = Counter(pass, unit);
-    if (Plan::kCombinePatienceCycles > 0 && unit % Plan::kNumClusters == cluster) {  // the owner comes last if it can
+    // The owner comes last if it can.
+    if (Plan::kCombinePatienceCycles > 0 && unit % Plan::kNumClusters == cluster) {
       const i64 patience_ends = clock64() + Plan::kCombinePatienceCycles;
       while (ptx::LoadRelaxed(counter) != Plan::kNumClusters - 1 && clock64() < patience_ends) {
       }
@@ -131,7 +146,8 @@ struct OrderedPartials {
       Float4 parts[kBatch];
 #pragma unroll
       for (u32 i = 0; i < kBatch; ++i) {
-        if (from + i < Plan::kNumClusters) parts[i] = ptx::LoadThroughL2(Partial(from + i, pass, unit));
+        if (from + i < Plan::kNumClusters)
+          parts[i] = ptx::LoadThroughL2(Partial(from + i, pass, unit));
       }
 #pragma unroll
       for (u32 i = 0; i < kBatch; ++i) {
@@ -159,7 +175,8 @@ struct OrderedPartials {
     u16 bits = static_cast<u16>(ptx::PackBf16(value, 0.0f));
     if constexpr (Plan::kAddResidual) {
       const u16 residual = params.residual[token * params.residual_stride + row];
-      bits = static_cast<u16>(ptx::PackBf16(ptx::Bf16ToFloat(bits) + ptx::Bf16ToFloat(residual), 0.0f));
+      bits = static_cast<u16>(
+          ptx::PackBf16(ptx::Bf16ToFloat(bits) + ptx::Bf16ToFloat(residual), 0.0f));
     }
     params.y[token * params.y_stride + row] = bits;
   }

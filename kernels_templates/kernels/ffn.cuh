@@ -1,7 +1,8 @@
 // The ffn kernel, dataflow "dsm gather": see src/plan/fusion_plan.h for the partition.
-// Roles: warpgroup 0 produces and finishes (warp 0 weights, warp 1 activations, warps 2 and 3 finish earlier passes'
-// outputs), the others consume. PDL contract: before
-// griddepcontrol.wait only weights are read; activations, residual, workspace and y come after it in every thread.
+// Roles: warpgroup 0 produces and finishes (warp 0 weights, warp 1 activations, warps 2 and 3 the
+// outputs of earlier passes), the others consume.
+// PDL contract: before griddepcontrol.wait only weights are read; activations, residual, workspace
+// and y come after it, in every thread.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 
@@ -14,11 +15,18 @@
 
 namespace fusebox {
 
-enum class WarpRole : u32 { kWeightProducer = 0, kActivationProducer = 1, kCombiner = 2, kConsumer = 3 };
+enum class WarpRole : u32 {
+  kWeightProducer = 0,
+  kActivationProducer = 1,
+  kCombiner = 2,
+  kConsumer = 3
+};
 
 __device__ __forceinline__ WarpRole RoleOf(u32 warp) {
   if (warp >= 4) return WarpRole::kConsumer;
-  return warp == 0 ? WarpRole::kWeightProducer : warp == 1 ? WarpRole::kActivationProducer : WarpRole::kCombiner;
+  return warp == 0   ? WarpRole::kWeightProducer
+         : warp == 1 ? WarpRole::kActivationProducer
+                     : WarpRole::kCombiner;
 }
 
 template <typename Plan>
@@ -31,10 +39,12 @@ struct FfnRings {
 
   __device__ __forceinline__ explicit FfnRings(u32 base)
       : weights{base + FfnSmem<Plan>::kRing, base + FfnSmem<Plan>::kBarriers},
-        activations{base + FfnSmem<Plan>::kActivations, base + FfnSmem<Plan>::kBarriers + Plan::kRingSlots * 16},
+        activations{base + FfnSmem<Plan>::kActivations,
+                    base + FfnSmem<Plan>::kBarriers + Plan::kRingSlots * 16},
         gather{base + FfnSmem<Plan>::kIntermediate,
                base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16},
-        stored(base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16 + 8),
+        stored(base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16 +
+               8),
         exchange(base + FfnSmem<Plan>::kExchange) {}
 };
 
@@ -60,8 +70,8 @@ __device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRi
     }
   }
   rings.gather.Wait(params.workspace);
-  ptx::ClusterArrive();         // all slices have come: peers may leave
-  ptx::GridDependencyWait();    // the workspace and y are ours from here
+  ptx::ClusterArrive();       // all slices have come: peers may leave
+  ptx::GridDependencyWait();  // the workspace and y are ours from here
 
   for (u32 pass = 0; pass < Plan::kDownPasses; ++pass) {
     DownAccumulators<Plan> sums;
@@ -82,7 +92,8 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
   }
 
   extern __shared__ unsigned char dynamic_smem[];
-  const u32 base = (ptx::SharedAddress(dynamic_smem) + kSmemAlignment - 1) & ~static_cast<u32>(kSmemAlignment - 1);
+  const u32 base = (ptx::SharedAddress(dynamic_smem) + kSmemAlignment - 1) &
+                   ~static_cast<u32>(kSmemAlignment - 1);
   const FfnRings<Plan> rings(base);
   const u32 rank = ptx::ClusterCtaRank();
   const u32 cluster = blockIdx.x / Plan::kClusterSize;
@@ -103,9 +114,11 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
     RunConsumer<Plan>(params, rings, partials, rank);
   } else {
     // Thread 0 initialised the barriers itself, so the weight stream need not wait for anybody.
-    if (role == WarpRole::kWeightProducer && lane == 0) ProduceWeights<Plan>(params, rings.weights, cluster, rank);
+    if (role == WarpRole::kWeightProducer && lane == 0)
+      ProduceWeights<Plan>(params, rings.weights, cluster, rank);
     ptx::ClusterWait();
-    if (role == WarpRole::kActivationProducer && lane == 0) ProduceActivations<Plan>(params, rings.activations);
+    if (role == WarpRole::kActivationProducer && lane == 0)
+      ProduceActivations<Plan>(params, rings.activations);
     if (role == WarpRole::kCombiner) {
       ptx::GridDependencyWait();
       partials.FinishPasses(threadIdx.x / kWarpThreads - 2);

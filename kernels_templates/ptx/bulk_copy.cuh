@@ -1,4 +1,5 @@
-// Asynchronous bulk copies: tensor tiles from global memory, and plain bytes to a peer of the cluster.
+// Asynchronous bulk copies: tensor tiles from global memory, and plain bytes to a peer of the
+// cluster.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_PTX_BULK_COPY_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_PTX_BULK_COPY_CUH_
 
@@ -14,10 +15,10 @@ __device__ __forceinline__ u64 PolicyEvictFirst() {
   return policy;
 }
 
-// Box of a 2-D tensor to shared memory; completes `barrier` by its full byte count, out-of-bounds zeros included
-// (PTX ISA 9.7.9.27.1.2, cp.async.bulk.tensor). `column` and `row` in elements.
-__device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column, int row, u32 barrier,
-                                             u64 policy) {
+// Box of a 2-D tensor to shared memory; completes `barrier` by its full byte count, out-of-bounds
+// zeros included (PTX ISA 9.7.9.27.1.2, cp.async.bulk.tensor). `column` and `row` in elements.
+__device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column,
+                                             int row, u32 barrier, u64 policy) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
       " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(destination),
@@ -26,21 +27,24 @@ __device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& m
 }
 
 // The same without a hint.
-__device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column, int row, u32 barrier) {
+__device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& map, int column,
+                                             int row, u32 barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-          destination),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "%3}], [%4];" ::"r"(destination),
       "l"(&map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
 
 // Own shared memory to a peer's (addresses from MapToPeer); completes the peer's barrier
 // (PTX ISA 9.7.9.25.4.1, cp.async.bulk). Sizes and addresses are multiples of 16 bytes.
-__device__ __forceinline__ void BulkCopyToPeer(u32 peer_destination, u32 source, u32 bytes, u32 peer_barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   peer_destination),
-               "r"(source), "r"(bytes), "r"(peer_barrier)
-               : "memory");
+__device__ __forceinline__ void BulkCopyToPeer(u32 peer_destination, u32 source, u32 bytes,
+                                               u32 peer_barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+      "[%3];" ::"r"(peer_destination),
+      "r"(source), "r"(bytes), "r"(peer_barrier)
+      : "memory");
 }
 
 }  // namespace fusebox::ptx

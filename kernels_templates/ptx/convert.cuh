@@ -13,7 +13,9 @@ __device__ __forceinline__ u32 PackBf16(float low, float high) {
   return packed;
 }
 
-__device__ __forceinline__ float Bf16ToFloat(u16 value) { return __uint_as_float(static_cast<u32>(value) << 16); }
+__device__ __forceinline__ float Bf16ToFloat(u16 value) {
+  return __uint_as_float(static_cast<u32>(value) << 16);
+}
 
 // 2^x, at most 2 ulp (PTX ISA 9.7.3.21, ex2.approx).
 __device__ __forceinline__ float Exp2(float x) {

@@ -1,4 +1,5 @@
-// Global-memory accesses for data that CTAs hand to each other through L2, and the counter that orders them.
+// Global-memory accesses for data that CTAs hand to each other through L2, and the counter that
+// orders them.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_PTX_GLOBAL_MEMORY_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_PTX_GLOBAL_MEMORY_CUH_
 
@@ -6,7 +7,8 @@
 
 namespace fusebox::ptx {
 
-// Weak accesses that pass by L1 (PTX ISA 9.7.9.8 and 9.7.9.12, .cg): ordered by the counter below, read once.
+// Weak accesses that pass by L1 (PTX ISA 9.7.9.8 and 9.7.9.12, .cg): ordered by the counter below,
+// read once.
 __device__ __forceinline__ Float4 LoadThroughL2(const Float4* pointer) {
   Float4 value;
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -17,8 +19,8 @@ __device__ __forceinline__ Float4 LoadThroughL2(const Float4* pointer) {
 }
 
 __device__ __forceinline__ void StoreThroughL2(Float4* pointer, Float4 value) {
-  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(value.x), "f"(value.y), "f"(value.z),
-               "f"(value.w)
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(value.x),
+               "f"(value.y), "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -29,11 +31,14 @@ __device__ __forceinline__ u32 LoadRelaxed(const u32* pointer) {
   return value;
 }
 
-// Returns the value before. Earlier writes that this thread knows of are visible to whoever draws a later value, and
-// theirs to us (PTX ISA 9.7.13.5, atom.acq_rel).
+// Returns the value before. Earlier writes that this thread knows of are visible to whoever draws a
+// later value, and theirs to us (PTX ISA 9.7.13.5, atom.acq_rel).
 __device__ __forceinline__ u32 AddAcquireRelease(u32* pointer, u32 value) {
   u32 before;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(pointer), "r"(value) : "memory");
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(pointer), "r"(value)
+               : "memory");
   return before;
 }
 

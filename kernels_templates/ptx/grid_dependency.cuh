@@ -4,11 +4,16 @@
 
 namespace fusebox::ptx {
 
-// The next kernel may start once every CTA has said so (it still waits for our memory by GridDependencyWait).
-__device__ __forceinline__ void LaunchDependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+// The next kernel may start once every CTA has said so (it still waits for our memory by
+// GridDependencyWait).
+__device__ __forceinline__ void LaunchDependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 // Returns when all kernels before this one have completed and their writes are visible.
-__device__ __forceinline__ void GridDependencyWait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void GridDependencyWait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 
 }  // namespace fusebox::ptx
 

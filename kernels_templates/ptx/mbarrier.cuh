@@ -1,4 +1,5 @@
-// mbarrier objects in shared memory (PTX ISA 9.7.13.15). Addresses are 32-bit shared-window addresses.
+// mbarrier objects in shared memory (PTX ISA 9.7.13.15). Addresses are 32-bit shared-window
+// addresses.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_PTX_MBARRIER_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_PTX_MBARRIER_CUH_
 
@@ -10,7 +11,8 @@ __device__ __forceinline__ void MbarrierInit(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes inits visible to the cluster and to the async proxy (PTX ISA 9.7.13.4, fence.mbarrier_init).
+// Makes inits visible to the cluster and to the async proxy (PTX ISA 9.7.13.4,
+// fence.mbarrier_init).
 __device__ __forceinline__ void FenceMbarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -20,14 +22,16 @@ __device__ __forceinline__ void MbarrierArrive(u32 barrier) {
 }
 
 __device__ __forceinline__ void MbarrierArriveExpectTx(u32 barrier, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 
 // One attempt: true when the phase with this parity has completed. Acquire at CTA scope.
 __device__ __forceinline__ bool MbarrierTryWait(u32 barrier, u32 parity) {
   u32 done;
   asm volatile(
-      "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, 0, p;\n}"
+      "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n selp.u32 %0, 1, "
+      "0, p;\n}"
       : "=r"(done)
       : "r"(barrier), "r"(parity)
       : "memory");

@@ -11,8 +11,8 @@ __device__ __forceinline__ u32 SharedAddress(const void* pointer) {
 }
 
 __device__ __forceinline__ void StoreShared(u32 address, Float4 value) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x), "f"(value.y), "f"(value.z),
-               "f"(value.w)
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x),
+               "f"(value.y), "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -25,24 +25,27 @@ __device__ __forceinline__ Float4 LoadShared(u32 address) {
   return value;
 }
 
-// Stores 8x8 matrices of 16-bit elements transposed: the row addresses of matrix i come from lanes 8i..8i+7
-// (PTX ISA 9.7.14.5.16, stmatrix).
+// Stores 8x8 matrices of 16-bit elements transposed: the row addresses of matrix i come from lanes
+// 8i..8i+7 (PTX ISA 9.7.14.5.16, stmatrix).
 __device__ __forceinline__ void StoreMatrixTransposed(u32 row_address, u32 matrix) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(row_address), "r"(matrix) : "memory");
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(row_address),
+               "r"(matrix)
+               : "memory");
 }
 __device__ __forceinline__ void StoreMatrixTransposed(u32 row_address, u32 matrix0, u32 matrix1) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(row_address), "r"(matrix0),
-               "r"(matrix1)
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(row_address),
+               "r"(matrix0), "r"(matrix1)
                : "memory");
 }
 
-// Threads of a group meet at barrier `id` (1..15; 0 is __syncthreads). Orders their shared-memory accesses.
+// Threads of a group meet at barrier `id` (1..15; 0 is __syncthreads). Orders their shared-memory
+// accesses.
 __device__ __forceinline__ void NamedBarrier(u32 id, u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// This thread's earlier generic stores to shared memory become visible to the async proxy (TMA, wgmma), once a barrier
-// has ordered them (PTX ISA 9.7.13.4, fence.proxy.async).
+// This thread's earlier generic stores to shared memory become visible to the async proxy (TMA,
+// wgmma), once a barrier has ordered them (PTX ISA 9.7.13.4, fence.proxy.async).
 __device__ __forceinline__ void FenceProxyAsyncShared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

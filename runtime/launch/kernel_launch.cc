@@ -12,8 +12,9 @@ LaunchConfig::LaunchConfig(const LaunchShape& launch, ProgrammaticOverlap overla
   cluster.value.clusterDim.x = static_cast<unsigned int>(launch.cluster_size);
   cluster.value.clusterDim.y = 1;
   cluster.value.clusterDim.z = 1;
-  // Not cooperative: no kernel waits for another cluster without bound (edges/ordered_partials.cuh),
-  // and a cooperative launch would forbid the overlap that PDL is for (bench/README.md).
+  // Not cooperative: no kernel waits for another cluster without bound
+  // (edges/ordered_partials.cuh), and a cooperative launch would forbid the overlap that PDL is for
+  // (bench/README.md).
   if (overlap == ProgrammaticOverlap::kAllowed) {
     CUlaunchAttribute& programmatic = attributes_[count++];
     programmatic.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
