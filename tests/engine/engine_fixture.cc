@@ -1,0 +1,142 @@
+#include "tests/engine/engine_fixture.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cache/cubin_store.h"
+#include "tests/compile/small_kernel.h"
+
+namespace fusebox {
+namespace {
+
+constexpr int64_t kHidden = 2048;
+constexpr int64_t kIntermediate = 8192;
+
+}  // namespace
+
+EngineFixture::EngineFixture()
+    : driver_(FakeDriver::Reset()),
+      cache_root_(absl::StrCat(testing::TempDir(), "/fusebox_engine_test-", getpid())) {
+  std::filesystem::remove_all(cache_root_);
+}
+
+EngineFixture::~EngineFixture() {
+  binding_.reset();
+  op_.reset();
+  engine_.reset();
+  std::error_code error;
+  std::filesystem::remove_all(cache_root_, error);
+}
+
+EngineSettings EngineFixture::Settings(const std::function<void(EngineSettings&)>& change) {
+  EngineSettings settings;
+  settings.config.cache_dirs = {cache_root_};
+  settings.config.compile_mode = CompileMode::kNever;
+  settings.config.log_level = LogLevel::kDebug;
+  settings.log_user = this;
+  settings.log_callback = [](void* user, fusebox_log_level, const char* line) {
+    auto* const fixture = static_cast<EngineFixture*>(user);
+    const std::lock_guard<std::mutex> lock(fixture->log_mutex_);
+    fixture->log_lines_.emplace_back(line);
+  };
+  if (change != nullptr) change(settings);
+  return settings;
+}
+
+EnginePointer EngineFixture::MakeEngine(const std::function<void(EngineSettings&)>& change) {
+  auto engine = Engine::Create(Settings(change), [this] { return driver_.Api(); });
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return EnginePointer(engine.ok() ? new fusebox_engine{*std::move(engine)} : nullptr);
+}
+
+absl::Status EngineFixture::TryEngine(const std::function<void(EngineSettings&)>& change) {
+  return Engine::Create(Settings(change), [this] { return driver_.Api(); }).status();
+}
+
+fusebox_ffn_desc EngineFixture::Desc() {
+  return {.struct_size = sizeof(fusebox_ffn_desc),
+          .hidden = kHidden,
+          .intermediate = kIntermediate,
+          .dtype = FUSEBOX_DTYPE_BF16,
+          .activation = FUSEBOX_ACTIVATION_SILU,
+          .gated = 1};
+}
+
+OpPointer EngineFixture::MakeOp(const EnginePointer& engine, const fusebox_ffn_desc& desc) {
+  fusebox_op* op = nullptr;
+  EXPECT_EQ(fusebox_ffn_create(engine.get(), &desc, &op), FUSEBOX_OK)
+      << fusebox_last_error_message();
+  return OpPointer(op);
+}
+
+fusebox_ffn_weights EngineFixture::Weights() {
+  return {.struct_size = sizeof(fusebox_ffn_weights),
+          .gate_up = DeviceAddress(0x10000000),
+          .down = DeviceAddress(0x20000000)};
+}
+
+BindingPointer EngineFixture::Bind(const OpPointer& op, const fusebox_ffn_weights& weights) {
+  fusebox_binding* binding = nullptr;
+  EXPECT_EQ(fusebox_ffn_bind(op.get(), &weights, &binding), FUSEBOX_OK)
+      << fusebox_last_error_message();
+  return BindingPointer(binding);
+}
+
+fusebox_ffn_args EngineFixture::Args(const OpPointer& op, int tokens) {
+  size_t bytes = 0;
+  EXPECT_EQ(fusebox_op_workspace_size(op.get(), 0, &bytes), FUSEBOX_OK);
+  void* const workspace = DeviceAddress(0x50000000);
+  EXPECT_EQ(fusebox_workspace_init(op.get(), workspace, bytes, nullptr), FUSEBOX_OK)
+      << fusebox_last_error_message();
+  return {.struct_size = sizeof(fusebox_ffn_args),
+          .tokens = tokens,
+          .x = DeviceAddress(0x30000000),
+          .y = DeviceAddress(0x40000000),
+          .workspace = workspace,
+          .workspace_bytes = bytes};
+}
+
+void EngineFixture::WarmCache(const OpPointer& op) {
+  const auto silent = EventLog::Silent();
+  CubinStore store({cache_root_}, silent.get());
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    if (!op->ffn->IsServed(i)) continue;
+    ASSERT_TRUE(store.Store(op->ffn->Planned(i).source, MadeUpKernel(static_cast<int>(i))).ok());
+  }
+}
+
+fusebox_status EngineFixture::Prepare(const OpPointer& op, std::vector<int32_t> tokens,
+                                      fusebox_prepare_mode mode) {
+  return fusebox_op_prepare(op.get(), tokens.data(), tokens.size(), mode);
+}
+
+bool EngineFixture::IsReady(const OpPointer& op, int32_t tokens) {
+  int32_t ready = -1;
+  EXPECT_EQ(fusebox_op_is_ready(op.get(), tokens, &ready), FUSEBOX_OK)
+      << fusebox_last_error_message();
+  return ready == 1;
+}
+
+fusebox_engine_stats_values EngineFixture::Stats(const EnginePointer& engine) {
+  fusebox_engine_stats_values stats = {.struct_size = sizeof(stats)};
+  EXPECT_EQ(fusebox_engine_stats(engine.get(), &stats), FUSEBOX_OK);
+  return stats;
+}
+
+std::vector<std::string> EngineFixture::LogLines() {
+  const std::lock_guard<std::mutex> lock(log_mutex_);
+  return log_lines_;
+}
+
+void EngineFixture::SetUpReadyBinding(const fusebox_ffn_desc& desc,
+                                      const std::function<void(EngineSettings&)>& change) {
+  engine_ = MakeEngine(change);
+  op_ = MakeOp(engine_, desc);
+  WarmCache(op_);
+  ASSERT_EQ(Prepare(op_, {8, 16, 32}), FUSEBOX_OK) << fusebox_last_error_message();
+  binding_ = Bind(op_);
+}
+
+}  // namespace fusebox
