@@ -1,70 +1,17 @@
 #include "runtime/tools/verify_run.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/tools/command.h"
+#include "runtime/tools/launch_buffers.h"
 #include "src/base/status.h"
-#include "src/plan/footprint.h"
 
 namespace fusebox {
 namespace {
 
-constexpr size_t kElementBytes = 2;
-constexpr uint8_t kNanByte = 0xff;  // every bf16 and fp32 made of it is a NaN
-constexpr uint16_t kNanBits = 0xffff;
 constexpr uint32_t kSeed = 20261130;
-
-// A [32, hidden] matrix of tokens, its rows `stride` elements apart, full of NaN.
-struct TokenMatrix {
-  DeviceBuffer buffer;
-  int64_t stride;
-
-  MatrixView View(int64_t tokens, int64_t hidden) const {
-    return {.data = buffer.as<void>(), .rows = tokens, .columns = hidden, .row_stride = stride};
-  }
-};
-
-absl::StatusOr<TokenMatrix> MakeTokenMatrix(const GpuSession& session, const char* name,
-                                            int64_t stride) {
-  FUSEBOX_ASSIGN_OR_RETURN(
-      DeviceBuffer buffer,
-      DeviceBuffer::Make(session, name, static_cast<size_t>(kMaxTokens * stride) * kElementBytes));
-  FUSEBOX_RETURN_IF_ERROR(buffer.Fill(kNanByte));
-  return TokenMatrix{.buffer = std::move(buffer), .stride = stride};
-}
-
-// Rows of `all` without their padding; Internal where anything outside [tokens, hidden] was
-// written.
-absl::StatusOr<std::vector<uint16_t>> TakeOutput(const std::vector<uint16_t>& all, int64_t stride,
-                                                 int64_t tokens, int64_t hidden) {
-  std::vector<uint16_t> y;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const int64_t row = static_cast<int64_t>(i) / stride;
-    const int64_t column = static_cast<int64_t>(i) % stride;
-    if (row < tokens && column < hidden) {
-      y.push_back(all[i]);
-    } else if (all[i] != kNanBits) {
-      return absl::InternalError(absl::StrCat("y was written outside [", tokens, ", ", hidden,
-                                              "]: row ", row, ", column ", column));
-    }
-  }
-  return y;
-}
-
-// Report and counters must be zero between launches.
-absl::Status CheckHeader(const DeviceBuffer& workspace) {
-  std::vector<uint32_t> header(kWorkspaceHeaderBytes / sizeof(uint32_t));
-  FUSEBOX_RETURN_IF_ERROR(workspace.Download(header.data(), 0, kWorkspaceHeaderBytes));
-  for (size_t i = 0; i < header.size(); ++i) {
-    if (header[i] == 0) continue;
-    return absl::InternalError(
-        absl::StrCat("word ", i, " of the workspace is ", header[i], " after the launch, not 0"));
-  }
-  return absl::OkStatus();
-}
 
 VerifyOutcome OutcomeOf(const absl::Status& status) {
   if (IsDeclined(status)) return VerifyOutcome::kDeclined;
@@ -119,53 +66,30 @@ absl::StatusOr<VerifyRun::Subject> VerifyRun::Prepare(const OpToRun& to_run) {
 
 absl::Status VerifyRun::VerifyTokens(const Subject& subject, int64_t tokens, VerifyRow& row) {
   const int64_t hidden = subject.problem.hidden.value();
-  const bool adds_residual = subject.problem.residual_mode == ResidualMode::kAddAfter;
-  // Odd counts run packed, even ones with padding between the rows.
-  const int64_t padding = tokens % 2 == 0 ? 8 : 0;
-  FUSEBOX_ASSIGN_OR_RETURN(const TokenMatrix x, MakeTokenMatrix(*session_, "x", hidden + padding));
-  FUSEBOX_ASSIGN_OR_RETURN(const TokenMatrix y,
-                           MakeTokenMatrix(*session_, "y", hidden + 3 * padding));
-  FUSEBOX_ASSIGN_OR_RETURN(const TokenMatrix residual,
-                           MakeTokenMatrix(*session_, "residual", hidden + 2 * padding));
-  const auto seed = kSeed + static_cast<uint32_t>(tokens);
-  FUSEBOX_RETURN_IF_ERROR(
-      kernels_->FillUniform(x.View(tokens, hidden), kActivationLimit, 7 * seed));
-  FUSEBOX_RETURN_IF_ERROR(
-      kernels_->FillUniform(residual.View(tokens, hidden), kActivationLimit, 11 * seed));
-
   size_t workspace_bytes = 0;
   FUSEBOX_RETURN_IF_ERROR(
       ApiStatus(subject.op.WorkspaceSize(static_cast<int32_t>(tokens), &workspace_bytes).code()));
-  FUSEBOX_ASSIGN_OR_RETURN(const DeviceBuffer workspace,
-                           DeviceBuffer::Make(*session_, "workspace", workspace_bytes));
+  // Odd counts run packed, even ones with padding between the rows.
+  const RowPadding padding =
+      tokens % 2 == 0 ? RowPadding{.x = 8, .y = 24, .residual = 16} : RowPadding{};
+  FUSEBOX_ASSIGN_OR_RETURN(const LaunchBuffers buffers,
+                           LaunchBuffers::Make(*session_, hidden, workspace_bytes, padding));
+  const auto seed = kSeed + static_cast<uint32_t>(tokens);
+  FfnOperandViews views = subject.layer.views();
+  views.x = buffers.x().View(tokens);
+  views.residual = buffers.residual().View(tokens);
+  FUSEBOX_RETURN_IF_ERROR(kernels_->FillUniform(views.x, kActivationLimit, 7 * seed));
+  FUSEBOX_RETURN_IF_ERROR(kernels_->FillUniform(views.residual, kActivationLimit, 11 * seed));
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(
-      subject.op.InitWorkspace(workspace.as<void>(), workspace_bytes, session_->stream()).code()));
-  FUSEBOX_RETURN_IF_ERROR(workspace.FillRange(kWorkspaceHeaderBytes,
-                                              workspace_bytes - kWorkspaceHeaderBytes, kNanByte));
+      subject.op.InitWorkspace(buffers.workspace().as<void>(), workspace_bytes, session_->stream())
+          .code()));
+  FUSEBOX_RETURN_IF_ERROR(buffers.PoisonPartials());
 
-  fusebox_ffn_args args = api::FfnArgs();
-  args.tokens = static_cast<int32_t>(tokens);
-  args.x = x.buffer.as<void>();
-  args.x_stride = x.stride;
-  args.residual = adds_residual ? residual.buffer.as<void>() : nullptr;
-  args.residual_stride = residual.stride;
-  args.y = y.buffer.as<void>();
-  args.y_stride = y.stride;
-  args.workspace = workspace.as<void>();
-  args.workspace_bytes = workspace_bytes;
+  const fusebox_ffn_args args = buffers.Args(tokens, subject.problem.residual_mode);
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(subject.binding.LaunchFfn(args, session_->stream()).code()));
   FUSEBOX_RETURN_IF_ERROR(session_->Synchronize());
 
-  for (const DeviceBuffer* buffer : {&x.buffer, &y.buffer, &residual.buffer, &workspace}) {
-    FUSEBOX_RETURN_IF_ERROR(buffer->CheckGuards());
-  }
-  FUSEBOX_RETURN_IF_ERROR(CheckHeader(workspace));
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> all, y.buffer.DownloadAll<uint16_t>());
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> got,
-                           TakeOutput(all, y.stride, tokens, hidden));
-  FfnOperandViews views = subject.layer.views();
-  views.x = x.View(tokens, hidden);
-  views.residual = residual.View(tokens, hidden);
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> got, buffers.TakeOutput(tokens));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceExpectation expected, subject.reference.Compute(views));
   const BoundComparison comparison = CompareWithin(expected, got, hidden);
   row.worst_ratio = comparison.worst_ratio;
