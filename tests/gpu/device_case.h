@@ -1,0 +1,59 @@
+// DeviceCase is an FfnCase of tests/reference on the GPU: its weights with leading dimensions above
+// their width, gate and up in one matrix, in the other order, or in two. REQUIRES: the session
+// outlives it.
+#ifndef FUSEBOX_TESTS_GPU_DEVICE_CASE_H_
+#define FUSEBOX_TESTS_GPU_DEVICE_CASE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fusebox/fusebox.hpp"
+#include "runtime/tools/device_buffer.h"
+#include "runtime/tools/launch_buffers.h"
+#include "runtime/tools/verify_reference.h"
+#include "tests/reference/ffn_case.h"
+
+namespace fusebox {
+
+struct WeightArrangement {
+  fusebox_gate_up gate_up = FUSEBOX_GATE_UP_FUSED;
+  int64_t padding = 0;  // elements between rows, NaN; a multiple of 8
+};
+
+class DeviceCase {
+ public:
+  static absl::StatusOr<DeviceCase> Make(const GpuSession& session,
+                                         const reference::FfnCase& values,
+                                         const WeightArrangement& arrangement = {});
+
+  fusebox_ffn_desc desc() const;
+  fusebox_ffn_weights weights() const;
+  FfnOperandViews views() const;  // weights only
+
+  // x (and the residual) of the case into `buffers`: the first `tokens` rows, NaN beyond; y NaN.
+  absl::Status Load(const LaunchBuffers& buffers, int64_t tokens) const;
+
+  const reference::FfnCase& values() const { return *values_; }
+  const FfnProblem& problem() const { return values_->problem; }
+
+ private:
+  DeviceCase(const reference::FfnCase* values, const WeightArrangement& arrangement,
+             DeviceBuffer up, DeviceBuffer gate, DeviceBuffer down)
+      : values_(values),
+        arrangement_(arrangement),
+        up_(std::move(up)),
+        gate_(std::move(gate)),
+        down_(std::move(down)) {}
+  MatrixView Rows(const DeviceBuffer& buffer, int64_t first, int64_t rows, int64_t columns) const;
+
+  const reference::FfnCase* values_;  // outlives this
+  WeightArrangement arrangement_;
+  DeviceBuffer up_;    // FUSED: gate, then up; REVERSED: up, then gate; SEPARATE and plain: up
+  DeviceBuffer gate_;  // SEPARATE
+  DeviceBuffer down_;
+};
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_TESTS_GPU_DEVICE_CASE_H_

@@ -1,0 +1,105 @@
+// Small integers with relu: every sum is exact in fp32 in any order, so the kernel's bits must be
+// the oracle's. Through the public API, at token counts around every tile.
+#include <gtest/gtest.h>
+
+#include "runtime/tools/ffn_layer.h"
+#include "tests/gpu/device_case.h"
+#include "tests/gpu/gpu_fixture.h"
+#include "tests/kernels/test_shapes.h"
+#include "tests/reference/ffn_oracle.h"
+
+namespace fusebox {
+namespace {
+
+constexpr int32_t kCounts[] = {1, 7, 8, 9, 15, 16, 17, 31, 32};
+
+class ExactTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    fusebox_engine_options options = EngineOptions();
+    options.compile_threads = 8;
+    ASSERT_API_OK(engine_.Create(&options));
+  }
+
+  // The oracle of the first `tokens` rows: rows do not depend on each other.
+  static reference::FfnReference FirstRows(const reference::FfnReference& all, int64_t count) {
+    reference::FfnReference first = all;
+    first.y.resize(static_cast<size_t>(count));
+    first.tolerance.resize(static_cast<size_t>(count));
+    first.bits.resize(static_cast<size_t>(count));
+    return first;
+  }
+
+  void ExpectExact(const FfnProblem& problem, const WeightArrangement& arrangement);
+
+  api::Engine engine_;
+};
+
+void ExactTest::ExpectExact(const FfnProblem& problem, const WeightArrangement& arrangement) {
+  const int64_t hidden = problem.hidden.value();
+  const reference::FfnCase values = reference::MakeSmallIntegerCase(problem, kMaxTokens, 3);
+  const reference::FfnReference expected = reference::ComputeReference(values);
+  ASSERT_TRUE(expected.is_exact) << values.description;
+  ASSERT_OK_AND_ASSIGN(const DeviceCase on_device, DeviceCase::Make(gpu(), values, arrangement));
+  api::Op op;
+  ASSERT_API_OK(op.CreateFfn(engine_, on_device.desc()));
+  ASSERT_API_OK(op.Prepare(kCounts, std::size(kCounts), FUSEBOX_PREPARE_BACKGROUND));
+  ASSERT_API_OK(engine_.Wait());
+  api::Binding binding;
+  ASSERT_API_OK(binding.BindFfn(op, on_device.weights()));
+  size_t workspace_bytes = 0;
+  ASSERT_API_OK(op.WorkspaceSize(0, &workspace_bytes));
+  ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
+                       LaunchBuffers::Make(gpu(), hidden, workspace_bytes,
+                                           {.x = arrangement.padding, .y = arrangement.padding}));
+  ASSERT_API_OK(op.InitWorkspace(buffers.workspace().as<void>(), workspace_bytes, gpu().stream()));
+  for (const int32_t tokens : kCounts) {
+    SCOPED_TRACE(values.description + " M " + std::to_string(tokens));
+    ASSERT_STATUS_OK(on_device.Load(buffers, tokens));
+    ASSERT_STATUS_OK(buffers.PoisonPartials());
+    ASSERT_API_OK(binding.LaunchFfn(buffers.Args(tokens, problem.residual_mode), gpu().stream()));
+    ASSERT_STATUS_OK(gpu().Synchronize());
+    ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> y, buffers.TakeOutput(tokens));
+    const reference::Comparison comparison =
+        reference::CompareExactly(values, FirstRows(expected, tokens * hidden), y);
+    EXPECT_TRUE(comparison.ok()) << comparison.failure;
+  }
+}
+
+TEST_F(ExactTest, BitsAreTheOraclesForEveryShapeAndTokenCount) {
+  int index = 0;
+  for (const FfnProblem& problem : ReluProblems()) {
+    // Every other shape with leading dimensions above the width.
+    ExpectExact(problem, {.padding = index++ % 4 < 2 ? 0 : 8});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(ExactTest, GateAndUpMayBeOneMatrixInEitherOrderOrTwo) {
+  const FfnProblem problem = {
+      .hidden = DimK(360), .intermediate = DimN(720), .activation = Activation::kRelu};
+  for (const fusebox_gate_up gate_up :
+       {FUSEBOX_GATE_UP_FUSED, FUSEBOX_GATE_UP_REVERSED, FUSEBOX_GATE_UP_SEPARATE}) {
+    for (const int64_t padding : {0, 16}) {
+      ExpectExact(problem, {.gate_up = gate_up, .padding = padding});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(ExactTest, ResidualIsAddedExactly) {
+  for (const FfnForm form : {FfnForm::kGated, FfnForm::kPlain}) {
+    ExpectExact({.hidden = DimK(520),
+                 .intermediate = DimN(1000),
+                 .activation = Activation::kRelu,
+                 .form = form,
+                 .residual_mode = ResidualMode::kAddAfter},
+                {.padding = 8});
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace fusebox
