@@ -23,8 +23,7 @@ Json MetaJson(const EntryMeta& meta) {
        {{"grid_ctas", meta.launch.grid_ctas},
         {"cluster_size", meta.launch.cluster_size},
         {"threads", meta.launch.threads},
-        {"dynamic_smem_bytes", meta.launch.dynamic_smem_bytes},
-        {"resident_ctas_per_sm", meta.launch.resident_ctas_per_sm}}},
+        {"dynamic_smem_bytes", meta.launch.dynamic_smem_bytes}}},
       {"workspace_bytes", meta.workspace_bytes},
       {"resources",
        {{"registers", meta.resources.registers},
@@ -110,7 +109,6 @@ bool ReadMeta(const Json& json, int* schema, EntryMeta* meta) {
   launch.ReadInteger("cluster_size", &meta->launch.cluster_size);
   launch.ReadInteger("threads", &meta->launch.threads);
   launch.ReadInteger("dynamic_smem_bytes", &meta->launch.dynamic_smem_bytes);
-  launch.ReadInteger("resident_ctas_per_sm", &meta->launch.resident_ctas_per_sm);
   FieldReader resources = top.Inner("resources");
   resources.ReadInteger("registers", &meta->resources.registers);
   resources.ReadInteger("stack_bytes", &meta->resources.stack_bytes);

@@ -67,22 +67,20 @@ Json ReportJson(const ModelOp& op, const DeviceSpec& gpu,
   return json;
 }
 
-// One row a term, in the order in which they add up; a phase shows what would bound it, largest
-// first.
+// One row a term, in the order in which they add up; a phase shows what it is made of.
 std::string CostText(const CostBreakdown& cost) {
   Table table({{"term"}, {"us", Align::kRight}, {"of it"}});
   const Json terms = Json::parse(cost.ToJson(), nullptr, /*allow_exceptions=*/false);
   for (const auto& [name, value] : terms.items()) {
     if (name == "us" || name == "floor_us" || name == "ratio") continue;
     if (value.is_number()) {
-      const bool subtracted = name == "hidden_us" || name == "overlap_us";
-      table.AddRow({std::string(absl::StripSuffix(name, "_us")), Fixed(value.get<double>(), 2),
-                    subtracted ? "subtracted" : ""});
+      table.AddRow(
+          {std::string(absl::StripSuffix(name, "_us")), Fixed(value.get<double>(), 2), ""});
       continue;
     }
-    std::string parts = "largest of";
+    std::string parts = "root of squares of";
     for (const auto& [part, us] : value.items()) {
-      if (part != "us" && us.is_number()) {
+      if (part != "us" && us.is_number() && us != 0) {
         absl::StrAppend(&parts, " ", absl::StripSuffix(part, "_us"), " ",
                         Fixed(us.template get<double>(), 2));
       }

@@ -33,8 +33,6 @@ class ProfileFields {
 void ReadLimits(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("num_sms", &spec.num_sms, 1, 1024);
   fields.Read("smem_per_cta_bytes", &spec.smem_per_cta_bytes, 1024, 1 << 20);
-  fields.Read("smem_per_sm_bytes", &spec.smem_per_sm_bytes, 1024, 1 << 20);
-  fields.Read("smem_reserved_per_cta_bytes", &spec.smem_reserved_per_cta_bytes, 0, 1 << 16);
   fields.Read("registers_per_sm", &spec.registers_per_sm, 1024, 1 << 20);
   fields.Read("max_registers_per_thread", &spec.max_registers_per_thread, 16, 255);
   fields.Read("max_threads_per_cta", &spec.max_threads_per_cta, 128, 1024);
@@ -46,10 +44,8 @@ void ReadClusters(ProfileFields& fields, DeviceSpec& spec) {
     ClusterCapacity& cluster = spec.clusters[i];
     cluster.cluster_size = kClusterSizes[i];
     const std::string path = absl::StrCat("clusters.", cluster.cluster_size);
-    fields.Read(absl::StrCat(path, ".resident_one_per_sm"), &cluster.resident_one_per_sm, 0, 4096);
-    fields.Read(absl::StrCat(path, ".resident_two_per_sm"), &cluster.resident_two_per_sm, 0, 8192);
+    fields.Read(absl::StrCat(path, ".resident_ctas"), &cluster.resident_ctas, 0, 4096);
     fields.Read(absl::StrCat(path, ".dsm_gb_per_s"), &cluster.dsm_gb_per_s, 1.0, 1e6);
-    fields.Read(absl::StrCat(path, ".launch_us"), &cluster.launch_us, 0.0, 1e3);
   }
 }
 
@@ -58,33 +54,26 @@ void ReadRates(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("hbm_read_gb_per_s", &spec.hbm_read_gb_per_s, 1.0, 1e6);
   fields.Read("weight_stream_gb_per_s", &spec.weight_stream_gb_per_s, 1.0, 1e6);
   fields.Read("hbm_latency_ns", &spec.hbm_latency_ns, 1.0, 1e6);
-  fields.Read("sm_stream_gb_per_s", &spec.sm_stream_gb_per_s, 1.0, 1e6);
-  fields.Read("l2_to_sm_gb_per_s", &spec.l2_to_sm_gb_per_s, 1.0, 1e6);
-  fields.Read("l2_load_latency_ns", &spec.l2_load_latency_ns, 1.0, 1e6);
+  fields.Read("queue_depth", &spec.queue_depth, 0.1, 1e3);
+  fields.Read("queue_cost", &spec.queue_cost, 0.0, 10.0);
+  fields.Read("activation_latency_ns", &spec.activation_latency_ns, 1.0, 1e6);
   fields.Read("smem_bytes_per_cycle", &spec.smem_bytes_per_cycle, 1.0, 4096.0);
-  fields.Read("wgmma_cycles_per_token", &spec.wgmma_cycles_per_token, 0.01, 100.0);
   fields.Read("partials_l2_share", &spec.partials_l2_share, 0.0, 1.0);
 }
 
 void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
   constexpr double kMaxNs = 1e6;  // a millisecond: far above any of these
-  fields.Read("kernel.producer_slot_ns", &spec.producer_slot_ns, 0.0, kMaxNs);
-  fields.Read("kernel.producer_box_ns", &spec.producer_box_ns, 0.0, kMaxNs);
-  fields.Read("kernel.consumer_slot_ns", &spec.consumer_slot_ns, 0.0, kMaxNs);
-  fields.Read("kernel.wgmma_issue_ns", &spec.wgmma_issue_ns, 0.0, kMaxNs);
-  fields.Read("kernel.held_slots", &spec.held_slots, 0.0, 2.0);
-  fields.Read("kernel.prologue_us", &spec.prologue_us, 0.0, 1e3);
   fields.Read("kernel.boundary_plain_us", &spec.boundary_plain_us, 0.0, 1e3);
   fields.Read("kernel.boundary_pdl_us", &spec.boundary_pdl_us, 0.0, 1e3);
-  fields.Read("kernel.epilogue_ns", &spec.epilogue_ns, 0.0, kMaxNs);
-  fields.Read("kernel.epilogue_tile_ns", &spec.epilogue_tile_ns, 0.0, kMaxNs);
+  fields.Read("kernel.launch_us", &spec.launch_us, 0.0, 1e3);
+  fields.Read("kernel.held_slots", &spec.held_slots, 0.0, 2.0);
+  fields.Read("kernel.producer_box_ns", &spec.producer_box_ns, 0.0, kMaxNs);
+  fields.Read("kernel.wgmma_ns_per_token", &spec.wgmma_ns_per_token, 0.0, kMaxNs);
   fields.Read("kernel.k_exchange_ns", &spec.k_exchange_ns, 0.0, kMaxNs);
-  fields.Read("kernel.dsm_push_ns", &spec.dsm_push_ns, 0.0, kMaxNs);
-  fields.Read("kernel.dsm_peer_ns", &spec.dsm_peer_ns, 0.0, kMaxNs);
-  fields.Read("kernel.grid_exchange_ns", &spec.grid_exchange_ns, 0.0, kMaxNs);
+  fields.Read("kernel.combine_unit_ns", &spec.combine_unit_ns, 0.0, kMaxNs);
+  fields.Read("kernel.combine_pass_ns", &spec.combine_pass_ns, 0.0, kMaxNs);
+  fields.Read("kernel.combine_patience_ns", &spec.combine_patience_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_batch", &spec.combine_batch, 1, 1024);
-  fields.Read("kernel.overlap_share", &spec.overlap_share, 0.0, 1.0);
-  fields.Read("kernel.imbalance_exposed", &spec.imbalance_exposed, 0.0, 1.0);
   fields.Read("kernel.registers", &spec.kernel_registers, 0, 255);
 }
 

@@ -20,10 +20,8 @@ constexpr std::array<int, 5> kClusterSizes = {1, 2, 4, 8, 16};  // 16 is beyond 
 
 struct ClusterCapacity {
   int cluster_size = 1;
-  int resident_one_per_sm = 0;  // CTAs at once when each takes more than half an SM's shared memory
-  int resident_two_per_sm = 0;  // CTAs at once when two fit an SM
-  double dsm_gb_per_s = 0;      // pushes into peers' shared memory, over the whole GPU
-  double launch_us = 0;  // a cluster starts later than a single CTA: all its SMs must be free
+  int resident_ctas = 0;    // at once, one on an SM
+  double dsm_gb_per_s = 0;  // pushes into peers' shared memory, over the whole GPU
 };
 
 // Rates in GB/s (1e9), times in ns or us as named. The kernel's own costs were measured or derived
@@ -34,8 +32,6 @@ struct DeviceSpec {
 
   int num_sms = 0;
   int64_t smem_per_cta_bytes = 0;  // the most that one CTA can ask for
-  int64_t smem_per_sm_bytes = 0;
-  int64_t smem_reserved_per_cta_bytes = 0;  // taken by the system from each resident CTA's share
   int64_t registers_per_sm = 0;
   int max_registers_per_thread = 0;
   int max_threads_per_cta = 0;
@@ -45,32 +41,25 @@ struct DeviceSpec {
   double clock_ghz = 0;               // SM clock under this load
   double hbm_read_gb_per_s = 0;       // best read-only stream: the floor's rate
   double weight_stream_gb_per_s = 0;  // row-major weights through TMA
-  double hbm_latency_ns = 0;          // bytes in flight / rate when latency bound, under load
-  double sm_stream_gb_per_s = 0;      // the most that one SM takes in
-  double l2_to_sm_gb_per_s = 0;       // all SMs together
-  double l2_load_latency_ns = 0;      // TMA load of an activation slot that hits L2
-  double smem_bytes_per_cycle = 0;    // one SM
-  double wgmma_cycles_per_token = 0;  // of one m64nNk16, per token of N
+  double hbm_latency_ns = 0;          // of a CTA's bytes in flight, under load
+  double queue_depth = 0;  // the grid's bytes in flight over rate x latency that still do no harm
+  double queue_cost = 0;   // share of the stream's time lost when there are twice as many
+  double activation_latency_ns = 0;  // TMA load of an activation slot that hits L2, under load
+  double smem_bytes_per_cycle = 0;   // one SM
+  double partials_l2_share = 0;      // of L2 that partial sums may take without being evicted
 
-  double producer_slot_ns = 0;   // one ring slot: wait for it and arm its barrier
-  double producer_box_ns = 0;    // one TMA box
-  double consumer_slot_ns = 0;   // one ring slot: wait, fence, commit, release; MMAs stay in flight
-  double wgmma_issue_ns = 0;     // one m64nNk16 in the chain of its warpgroup
-  double held_slots = 0;         // ring slots that the consumers hold while they wait for the next
-  double prologue_us = 0;        // a single CTA's start to its first weight slot full
-  double boundary_plain_us = 0;  // between kernels of one stream in a graph
-  double boundary_pdl_us = 0;    // same, with programmatic dependent launch
-  double epilogue_ns = 0;        // last MMAs drained, proxy fence, barrier: once at the edge
-  double epilogue_tile_ns = 0;  // 64 rows x 8 tokens: activation, rounding, store, by one warpgroup
-  double k_exchange_ns = 0;     // sums handed between warpgroups that split k
-  double dsm_push_ns = 0;       // one push to a peer, until its barrier flips
-  double dsm_peer_ns = 0;       // issuing one more peer's push
-  double grid_exchange_ns = 0;  // partial sums written until another SM has read them
-  int combine_batch = 0;        // clusters whose partials one lane loads at a time
-  double overlap_share = 0;     // of what a second resident kernel could hide that it does hide
-  double imbalance_exposed = 0;  // share of (max - mean) stream time that other CTAs do not absorb
-  double partials_l2_share = 0;  // of L2 that partial sums may take without being evicted
-  int kernel_registers = 0;      // registers of a thread beside its accumulators
+  double boundary_plain_us = 0;    // between kernels of one stream in a graph
+  double boundary_pdl_us = 0;      // same, with programmatic dependent launch
+  double launch_us = 0;            // first slot's arrival, last exchange: what every launch takes
+  double held_slots = 0;           // ring slots that the consumers hold while they wait
+  double producer_box_ns = 0;      // one TMA box
+  double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per token of N
+  double k_exchange_ns = 0;        // sums handed between warpgroups that split k
+  double combine_unit_ns = 0;      // 16 rows x 8 tokens: a latency of one batch's loads
+  double combine_pass_ns = 0;      // a pass's arrivals and first loads, before its units
+  double combine_patience_ns = 0;  // what letting the others arrive first costs
+  int combine_batch = 0;           // clusters whose partials one lane loads at a time
+  int kernel_registers = 0;        // registers of a thread beside its accumulators
 
   // nullptr for a size that is none of kClusterSizes.
   const ClusterCapacity* FindCluster(int cluster_size) const;

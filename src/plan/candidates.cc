@@ -10,16 +10,14 @@
 namespace fusebox {
 namespace {
 
-constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};  // k elements: 1, 2 or 4 boxes
-constexpr std::array<int, 2> kActivationDepths = {8, 4};    // slots of the activation ring, at most
-constexpr int kMaxRingSlots = 32;  // two barriers each; by then a slot is below 8 KiB
-constexpr int kMaxRows = 256;      // of a box
-
-struct WarpgroupSplit {
-  int consumers;
-  int k_sharers;
-};
-constexpr WarpgroupSplit kWarpgroupSplits[] = {{2, 1}, {2, 2}, {4, 1}, {4, 2}, {4, 4}};
+constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};    // k elements: 1, 2 or 4 boxes
+constexpr std::array<int, 3> kActivationDepths = {16, 8, 4};  // slots that the weight ring leaves
+constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
+constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
+constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
+constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
+constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
+constexpr int kMaxRows = 256;           // of a box
 
 void AddUnique(std::vector<int>& values, int64_t value) {
   if (value < kRowGranule || value > kMaxRows) return;
@@ -54,12 +52,12 @@ std::vector<std::pair<int, int>> Passes(int64_t hidden, int cluster_size) {
   return passes;
 }
 
-// As many slots as shared memory holds beside the rest, and no more than the stream has.
+// As many weight slots as shared memory holds beside the rest, and no more than the stream has.
 int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
   plan.ring_slots = 0;
   const Footprint rest = FootprintOf(plan);
   constexpr int64_t kBarrierBytesPerSlot = 16;
-  const int64_t free_bytes = SmemBudget(device, plan.resident_ctas_per_sm) - rest.total_bytes;
+  const int64_t free_bytes = device.smem_per_cta_bytes - rest.total_bytes;
   if (free_bytes <= 0) return 0;
   const int64_t slots = free_bytes / (rest.slot_bytes + kBarrierBytesPerSlot);
   const int64_t stream = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
@@ -68,21 +66,47 @@ int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
   return static_cast<int>(std::min({slots, std::max(stream, kFewest), int64_t{kMaxRingSlots}}));
 }
 
-// Ring geometry for a fixed partition: residency, activation slots, and a ring that fills the rest.
+// Activation slots that fit beside the rings of `plan`, up to the deepest and to what phase 1 has.
+int DeepestActivations(const FusionPlan& plan, const DeviceSpec& device) {
+  const Footprint footprint = FootprintOf(plan);
+  constexpr int64_t kBarrierBytesPerSlot = 16;
+  const int64_t more = (device.smem_per_cta_bytes - footprint.total_bytes) /
+                       (footprint.activation_slot_bytes + kBarrierBytesPerSlot);
+  const int64_t slots = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
+  return static_cast<int>(
+      std::min({plan.activation_slots + std::max<int64_t>(more, 0), std::max<int64_t>(slots, 2),
+                int64_t{kActivationDepths.front()}}));
+}
+
+// How many of the ring's slots are in flight, by bytes, and whether the combine is patient.
+void VisitStreams(FusionPlan plan, absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t slot_bytes = std::max(UpSlotBytes(plan), DownSlotBytes(plan));
+  int previous = 0;
+  for (int kib : kKibInFlight) {
+    const int64_t slots = (kib * 1024 + slot_bytes / 2) / slot_bytes;
+    plan.slots_in_flight =
+        static_cast<int>(std::clamp<int64_t>(slots, 1, std::max(plan.ring_slots, 1)));
+    if (plan.slots_in_flight == previous) continue;
+    previous = plan.slots_in_flight;
+    for (int patience : kPatienceCycles) {
+      plan.combine_patience_cycles = patience;
+      visit(plan);
+    }
+  }
+}
+
+// Ring geometry for a fixed partition: activation slots, and a weight ring that fills the rest.
 void VisitRings(FusionPlan plan, const DeviceSpec& device,
                 absl::FunctionRef<void(const FusionPlan&)> visit) {
   const auto up_slots = static_cast<int>(CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot));
-  for (int resident : {1, 2}) {
-    int previous = 0;
-    for (int depth : kActivationDepths) {
-      plan.resident_ctas_per_sm = resident;
-      plan.activation_slots = std::max(2, std::min(depth, up_slots));
-      if (plan.activation_slots == previous) continue;
-      previous = plan.activation_slots;
-      plan.ring_slots = DeepestRing(plan, device);
-      plan.slots_in_flight = plan.ring_slots;
-      visit(plan);
-    }
+  int previous = -1;
+  for (int depth : kActivationDepths) {
+    plan.activation_slots = std::max(2, std::min(depth, up_slots));
+    plan.ring_slots = DeepestRing(plan, device);
+    if (plan.ring_slots == previous) continue;  // fewer activation slots that buy nothing
+    previous = plan.ring_slots;
+    plan.activation_slots = DeepestActivations(plan, device);
+    VisitStreams(plan, visit);
   }
 }
 
@@ -90,15 +114,15 @@ void VisitSlots(FusionPlan plan, const DeviceSpec& device,
                 absl::FunctionRef<void(const FusionPlan&)> visit) {
   const int64_t up_k = RoundUp(plan.problem.hidden.value(), kBoxK);
   const int64_t down_k = RoundUp(plan.chunk_rows(), kBoxK);
+  plan.consumer_warpgroups = kConsumerWarpgroups;
   for (int up_depth : kSlotDepths) {
     if (up_depth > up_k) continue;
     plan.up.k_per_slot = up_depth;
     for (int down_depth : kSlotDepths) {
       if (down_depth > down_k) continue;
       plan.down.k_per_slot = down_depth;
-      for (const WarpgroupSplit& split : kWarpgroupSplits) {
-        plan.consumer_warpgroups = split.consumers;
-        plan.up.k_warpgroups = split.k_sharers;
+      for (int k_sharers : kKSharers) {
+        plan.up.k_warpgroups = k_sharers;
         VisitRings(plan, device, visit);
       }
     }
@@ -113,7 +137,7 @@ void ForEachCandidate(const FfnProblem& problem, int token_tile, const DeviceSpe
   for (const ClusterCapacity& cluster : device.clusters) {
     const int size = cluster.cluster_size;
     FusionPlan plan{.problem = problem, .token_tile = token_tile, .cluster_size = size};
-    for (int rows : RowsPerCta(intermediate, size, cluster.resident_one_per_sm / size)) {
+    for (int rows : RowsPerCta(intermediate, size, cluster.resident_ctas / size)) {
       plan.up.rows_per_cta = rows;
       plan.num_clusters = static_cast<int>(CeilDiv(intermediate, plan.chunk_rows()));
       for (const auto& [passes, rows_per_pass] : Passes(problem.hidden.value(), size)) {

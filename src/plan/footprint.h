@@ -10,9 +10,7 @@
 
 namespace fusebox {
 
-constexpr int64_t kSmemAlignment = 1024;    // bytes: the 128-byte swizzle repeats every 1024 bytes
-constexpr int64_t kMaxSmemPerCta = 232448;  // bytes: 227 KiB, CUDA C++ Programming Guide, cc 9.0
-constexpr int64_t kSmemPerSm = 233472;  // bytes: 228 KiB; each resident CTA reserves 1 KiB of it
+constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats every 1024 bytes
 constexpr int64_t kWorkspaceHeaderBytes = 65536;  // 1 KiB debug report, counters; partials follow
 constexpr int64_t kWorkspaceCounters = 16128;  // a rank's, pass's and unit's (16 rows x 8 tokens)
 

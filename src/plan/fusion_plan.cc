@@ -68,7 +68,6 @@ std::string FusionPlan::ToJson() const {
       {"cluster_size", cluster_size},
       {"num_clusters", num_clusters},
       {"consumer_warpgroups", consumer_warpgroups},
-      {"resident_ctas_per_sm", resident_ctas_per_sm},
       {"ring_slots", ring_slots},
       {"slots_in_flight", slots_in_flight},
       {"activation_slots", activation_slots},
@@ -94,7 +93,6 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .cluster_size = ReadCount(json, "cluster_size", 64),
       .num_clusters = ReadCount(json, "num_clusters", 4096),
       .consumer_warpgroups = ReadCount(json, "consumer_warpgroups", 16),
-      .resident_ctas_per_sm = ReadCount(json, "resident_ctas_per_sm", 16),
       .ring_slots = ReadCount(json, "ring_slots", 4096),
       .slots_in_flight = ReadCount(json, "slots_in_flight", 4096),
       .activation_slots = ReadCount(json, "activation_slots", 4096),
@@ -128,7 +126,7 @@ std::string FusionPlan::Summary() const {
       up.k_per_slot, up.k_warpgroups > 1 ? absl::StrCat("/", up.k_warpgroups) : "", " down",
       down.passes, "x", down.rows_per_pass, "x", down.k_per_slot, " wg", consumer_warpgroups,
       " ring", ring_slots, "/", slots_in_flight, "+", activation_slots,
-      resident_ctas_per_sm > 1 ? absl::StrCat(" r", resident_ctas_per_sm) : "", " ",
+      combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "", " ",
       ToString(edge_scope), "_", ToString(edge_collective));
 }
 

@@ -28,7 +28,7 @@
 namespace fusebox {
 
 // Raised whenever candidates, rules, cost terms or a profile change the choice.
-constexpr int kPlanSpaceVersion = 1;
+constexpr int kPlanSpaceVersion = 2;
 constexpr int kBoxK = 64;  // elements: 128 bytes, inner width of every TMA box and the swizzle's
 constexpr int kRowGranule = 8;  // rows: a swizzle atom, and a core matrix of wgmma
 constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand
@@ -58,14 +58,13 @@ struct DownPhase {        // phase 2
 
 struct FusionPlan {
   FfnProblem problem;
-  int token_tile = 8;            // wgmma's N; the true token count is a run-time argument <= it
-  int cluster_size = 1;          // CTAs of a cluster
-  int num_clusters = 1;          // grid = num_clusters * cluster_size CTAs, resident at once
-  int consumer_warpgroups = 2;   // plus one producer warpgroup
-  int resident_ctas_per_sm = 1;  // 2: half an SM, so that the next kernel streams during our tail
-  int ring_slots = 0;            // weight ring; bytes of a slot: Footprint::slot_bytes
-  int slots_in_flight = 0;       // weight slots issued and not yet landed, at most; <= ring_slots
-  int activation_slots = 0;      // activation ring; a slot holds up.k_per_slot of x for the tile
+  int token_tile = 8;           // wgmma's N; the true token count is a run-time argument <= it
+  int cluster_size = 1;         // CTAs of a cluster
+  int num_clusters = 1;         // grid = num_clusters * cluster_size CTAs, resident at once
+  int consumer_warpgroups = 2;  // plus one producer warpgroup
+  int ring_slots = 0;           // weight ring; bytes of a slot: Footprint::slot_bytes
+  int slots_in_flight = 0;      // weight slots issued and not yet landed, at most; <= ring_slots
+  int activation_slots = 0;     // activation ring; a slot holds up.k_per_slot of x for the tile
   UpPhase up;
   DownPhase down;
   Scope edge_scope = Scope::kDsm;
@@ -84,7 +83,7 @@ struct FusionPlan {
   // Strict: every field, no other. The problem is checked; legality on a device is CheckLegal's.
   static absl::StatusOr<FusionPlan> FromJson(std::string_view json);
   Fingerprint PlanFingerprint() const;  // of ToJson and kPlanSpaceVersion
-  // One line: "c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather"
+  // One line: "c8x15 t8 up96x64 down2x256x64 wg2 ring6/3+8 p50000 dsm_gather"
   std::string Summary() const;
 
   friend auto operator<=>(const FusionPlan&, const FusionPlan&) = default;

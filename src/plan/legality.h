@@ -45,11 +45,8 @@ absl::Status CheckLegal(const FusionPlan& plan, const DeviceSpec& device);
 // CTAs that may be resident at once for this plan; 0 when the device has no clusters of its size.
 int ResidentCtas(const FusionPlan& plan, const DeviceSpec& device);
 
-// Shared memory that one CTA may ask for when `resident_ctas_per_sm` are to fit an SM.
-int64_t SmemBudget(const DeviceSpec& device, int resident_ctas_per_sm);
-
-// Registers that ptxas may give each thread (launch bounds of threads, resident CTAs), and what the
-// plan needs.
+// Registers that ptxas may give each thread (launch bounds: a CTA on an SM), and what the plan
+// needs.
 int RegisterBudget(const FusionPlan& plan, const DeviceSpec& device);
 int RegistersNeeded(const FusionPlan& plan, const DeviceSpec& device);
 

@@ -70,7 +70,6 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"jitter_seed", absl::StrCat(options.jitter_seed)},
       {"smem_bytes", absl::StrCat(FootprintOf(plan).total_bytes)},
       {"threads", absl::StrCat(plan.threads())},
-      {"resident_ctas_per_sm", absl::StrCat(plan.resident_ctas_per_sm)},
   };
 }
 
@@ -92,8 +91,7 @@ absl::StatusOr<KernelSource> Emit(const FusionPlan& plan, const TemplateSet& tem
   source.launch = {.grid_ctas = plan.grid_ctas(),
                    .cluster_size = plan.cluster_size,
                    .threads = plan.threads(),
-                   .dynamic_smem_bytes = FootprintOf(plan).total_bytes,
-                   .resident_ctas_per_sm = plan.resident_ctas_per_sm};
+                   .dynamic_smem_bytes = FootprintOf(plan).total_bytes};
   source.workspace_bytes = WorkspaceBytes(plan);
   return source;
 }

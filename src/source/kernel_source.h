@@ -21,7 +21,6 @@ struct LaunchShape {
   int cluster_size = 1;
   int threads = 0;
   int64_t dynamic_smem_bytes = 0;
-  int resident_ctas_per_sm = 1;
   bool operator==(const LaunchShape&) const = default;
 };
 

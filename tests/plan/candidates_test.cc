@@ -15,33 +15,47 @@ TEST(CandidatesTest, HaveAFixedOrderAndNoDuplicates) {
   const std::vector<FusionPlan> plans = EnumerateCandidates(SomePlan().problem, 8, H200());
   EXPECT_EQ(plans, EnumerateCandidates(SomePlan().problem, 8, H200()));
   EXPECT_GT(plans.size(), 1000u);
+  EXPECT_LT(plans.size(), 20000u);  // planning an op in 20 ms
   const std::set<FusionPlan> distinct(plans.begin(), plans.end());
   EXPECT_EQ(distinct.size(), plans.size());
 }
 
-TEST(CandidatesTest, CoverEveryClusterSizeAndResidency) {
+TEST(CandidatesTest, CoverClusterSizesPatienceAndDepthsOfTheStream) {
   const DeviceSpec device = H200();
-  std::set<std::pair<int, int>> legal;
+  std::set<int> sizes, patience, in_flight;
   for (const FusionPlan& plan : EnumerateCandidates(SomePlan().problem, 8, device)) {
-    if (CheckLegal(plan, device).ok()) legal.insert({plan.cluster_size, plan.resident_ctas_per_sm});
+    if (!CheckLegal(plan, device).ok()) continue;
+    sizes.insert(plan.cluster_size);
+    patience.insert(plan.combine_patience_cycles);
+    if (plan.up.k_per_slot == 64 && plan.up.rows_per_cta == 96) {
+      in_flight.insert(plan.slots_in_flight);
+    }
   }
-  for (int size : {1, 2, 4, 8, 16}) {
-    EXPECT_TRUE(legal.contains({size, 1})) << size;
-  }
-  EXPECT_TRUE(legal.contains({8, 2}));
+  EXPECT_EQ(sizes, (std::set<int>{4, 8, 16}));  // smaller ones are too many for the combine
+  EXPECT_EQ(patience, (std::set<int>{0, 50000}));
+  EXPECT_TRUE(in_flight.contains(3));
+  EXPECT_GE(in_flight.size(), 3u);
+}
+
+TEST(CandidatesTest, IncludeAPlanMeasuredToBeGood) {
+  const std::vector<FusionPlan> plans = EnumerateCandidates(SomePlan().problem, 8, H200());
+  const auto alike = [](const FusionPlan& plan) {
+    FusionPlan measured = SomePlan();
+    measured.activation_slots = plan.activation_slots;
+    return plan == measured;
+  };
+  EXPECT_NE(std::find_if(plans.begin(), plans.end(), alike), plans.end());
 }
 
 TEST(CandidatesTest, FillSharedMemory) {
   const DeviceSpec device = H200();
   for (const FusionPlan& plan : EnumerateCandidates(SomePlan().problem, 8, device)) {
     FusionPlan deeper = plan;
-    ++deeper.ring_slots;
-    const int64_t stream =
-        64 + int64_t{plan.down.passes} * CeilDiv(plan.chunk_rows(), plan.down.k_per_slot);
-    const bool is_deepest =
-        plan.ring_slots >= std::min<int64_t>(32, stream) || plan.ring_slots == 0 ||
-        FootprintOf(deeper).total_bytes > SmemBudget(device, plan.resident_ctas_per_sm);
-    ASSERT_TRUE(is_deepest || plan.up.k_per_slot > 64) << plan.Summary();
+    ++deeper.activation_slots;
+    const int64_t up_slots = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
+    const bool is_full = plan.activation_slots >= std::min<int64_t>(16, up_slots) ||
+                         FootprintOf(deeper).total_bytes > device.smem_per_cta_bytes;
+    ASSERT_TRUE(is_full) << plan.Summary();
   }
 }
 

@@ -48,12 +48,5 @@ TEST(FootprintTest, CountsPartialSums) {
   EXPECT_EQ(WorkspaceBytes(SomePlan()), PartialBytes(SomePlan()) + kWorkspaceHeaderBytes);
 }
 
-TEST(FootprintTest, TheLimitsAreTheDevices) {
-  EXPECT_EQ(kMaxSmemPerCta, H200().smem_per_cta_bytes);
-  EXPECT_EQ(kSmemPerSm, H200().smem_per_sm_bytes);
-  EXPECT_EQ(SmemBudget(H200(), 1), kMaxSmemPerCta);
-  EXPECT_EQ(SmemBudget(H200(), 2), kSmemPerSm / 2 - 1024);
-}
-
 }  // namespace
 }  // namespace fusebox

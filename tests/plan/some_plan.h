@@ -16,10 +16,11 @@ inline FusionPlan SomePlan() {
           .num_clusters = 15,
           .consumer_warpgroups = 2,
           .ring_slots = 6,
-          .slots_in_flight = 6,
+          .slots_in_flight = 3,
           .activation_slots = 8,
           .up = {.rows_per_cta = 96, .k_per_slot = 64, .k_warpgroups = 1},
-          .down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64}};
+          .down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64},
+          .combine_patience_cycles = 50000};
 }
 
 }  // namespace fusebox

@@ -42,8 +42,8 @@ TEST(CommandTest, PlanExplainsAnOp) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
-                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("prologue"),
-                    HasSubstr("largest of hbm"), HasSubstr("runner-up"), HasSubstr("rule")));
+                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
+                    HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule")));
 }
 
 TEST(CommandTest, PlanPrintsJson) {

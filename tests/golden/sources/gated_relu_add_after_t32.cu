@@ -1,19 +1,19 @@
-// Fusebox kernel ffn_gated_relu_bf16_h1024_i3072_add_after_t32
-// plan 608843540aa1911c1ce3e56bc7a99cb9: c1x48 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 dsm_gather
-// reproduce: fusebox plan --hidden 1024 --intermediate 3072 --activation relu --form gated --tokens 32
+// Fusebox kernel ffn_gated_relu_bf16_h1024_i2048_add_after_t32
+// plan 737b09a3ff32b58c514012278042ccaa: c1x32 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 p1000 dsm_gather
+// reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu --form gated --tokens 32
 #include "kernels_templates/kernels/ffn.cuh"
 
 namespace {
 
 struct Plan {
   static constexpr int kHidden = 1024;
-  static constexpr int kIntermediate = 3072;
+  static constexpr int kIntermediate = 2048;
   static constexpr bool kGated = true;
   static constexpr fusebox::Activation kActivation = fusebox::Activation::kRelu;
   static constexpr bool kAddResidual = true;
   static constexpr int kTokenTile = 32;
   static constexpr int kClusterSize = 1;
-  static constexpr int kNumClusters = 48;
+  static constexpr int kNumClusters = 32;
   static constexpr int kConsumerWarpgroups = 2;
   static constexpr int kRingSlots = 3;
   static constexpr int kSlotsInFlight = 3;

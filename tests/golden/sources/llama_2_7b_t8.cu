@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_silu_bf16_h4096_i11008_t8
-// plan 0158822c1fc75c6757957df5c92e7ebb: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
+// plan 0d11ecb54fbd83019a8c4b66163ac321: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
 // reproduce: fusebox plan --hidden 4096 --intermediate 11008 --activation silu --form gated --tokens 8
 #include "kernels_templates/kernels/ffn.cuh"
 

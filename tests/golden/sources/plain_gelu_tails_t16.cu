@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_plain_gelu_erf_bf16_h360_i712_t16
-// plan b68d15ae7f9991a507e0a3cc8d529790: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
+// plan c258145e0b7441bc79c736b35aa14a1a: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
 // reproduce: fusebox plan --hidden 360 --intermediate 712 --activation gelu_erf --form plain --tokens 16
 #include "kernels_templates/kernels/ffn.cuh"
 
