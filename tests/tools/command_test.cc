@@ -40,10 +40,11 @@ TEST(CommandTest, PlanExplainsAnOp) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4096",
                                            "--intermediate", "11008", "--tokens", "1,8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
-                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
-                    HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
+            HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
+            HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule")));
 }
 
 TEST(CommandTest, PlanPrintsJson) {
