@@ -27,7 +27,7 @@ inline std::vector<FusionPlan> LegalPlans(const FfnProblem& problem, int token_t
 inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, size_t max_plans) {
   const auto stratum = [](const FusionPlan& plan) {
     return std::tuple(plan.cluster_size, plan.consumer_warpgroups, plan.up.k_warpgroups,
-                      plan.resident_ctas_per_sm,
+                      plan.combine_patience_cycles > 0,
                       plan.slots_in_flight<plan.ring_slots, plan.down.passes> 1,
                       plan.num_clusters > 1, plan.up.rows_per_cta > 64, plan.up.rows_per_cta % 16,
                       plan.down.rows_per_pass > 64, plan.down.rows_per_pass % 16,
