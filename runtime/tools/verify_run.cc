@@ -113,7 +113,7 @@ void VerifyRun::Verify(const OpToRun& op, const RowSink& sink) {
   if (!subject.ok()) return fail(subject.status());
   for (const int64_t tokens : op.tokens) {
     row.tokens = tokens;
-    row.plan = PlanSummary(subject->op, tokens);
+    row.plan = GlanceAtPlan(subject->op, tokens).summary;
     row.worst_ratio = 0;
     row.sentence.clear();
     const absl::Status status = VerifyTokens(*subject, tokens, row);
@@ -125,15 +125,17 @@ void VerifyRun::Verify(const OpToRun& op, const RowSink& sink) {
   }
 }
 
-std::string PlanSummary(const api::Op& op, int64_t tokens) {
+PlanGlance GlanceAtPlan(const api::Op& op, int64_t tokens) {
   size_t bytes = 0;
-  if (!op.PlanJson(static_cast<int32_t>(tokens), nullptr, 0, &bytes)) return "";
+  if (!op.PlanJson(static_cast<int32_t>(tokens), nullptr, 0, &bytes)) return {};
   std::string text(bytes, '\0');
-  if (!op.PlanJson(static_cast<int32_t>(tokens), text.data(), bytes, nullptr)) return "";
+  if (!op.PlanJson(static_cast<int32_t>(tokens), text.data(), bytes, nullptr)) return {};
   text.resize(bytes - 1);
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto pointer = nlohmann::json::json_pointer("/search/best/summary");
-  return json.is_discarded() ? "" : json.value(pointer, std::string());
+  if (json.is_discarded()) return {};
+  using Pointer = nlohmann::json::json_pointer;
+  return {.summary = json.value(Pointer("/search/best/summary"), std::string()),
+          .predicted_us = json.value(Pointer("/search/best/cost/us"), 0.0)};
 }
 
 }  // namespace fusebox

@@ -55,8 +55,12 @@ class VerifyRun {
   const api::Engine* const engine_;
 };
 
-// The plan's one-line summary for a token count; empty where there is none.
-std::string PlanSummary(const api::Op& op, int64_t tokens);
+// What an op says about its plan for a token count; empty and 0 where there is none.
+struct PlanGlance {
+  std::string summary;
+  double predicted_us = 0;
+};
+PlanGlance GlanceAtPlan(const api::Op& op, int64_t tokens);
 
 }  // namespace fusebox
 

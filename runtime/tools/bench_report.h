@@ -1,0 +1,59 @@
+// BenchReport is one run's results: bench/results holds them as JSON, a person gets a table.
+// The schema is the and stays. Values; main's thread.
+#ifndef FUSEBOX_RUNTIME_TOOLS_BENCH_REPORT_H_
+#define FUSEBOX_RUNTIME_TOOLS_BENCH_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/tools/bench_timer.h"
+
+namespace fusebox {
+
+// The best read-only stream seen on an H200, GB/s (kernels_templates/kernels/measure.cuh's method):
+// ratios to it can be compared between runs and machines.
+constexpr double kReferenceReadGbPerS = 4585;
+
+struct BenchRow {
+  std::string bench = "ffn";  // "ffn", "launch_cost"
+  std::string op;
+  std::string model;  // the config's file name
+  int64_t tensor_parallel = 1;
+  int64_t tokens = 0;
+  std::string variant;     // "bare", "residual"
+  std::string neighbours;  // "fusebox", "foreign"
+  Timing timing;
+  int64_t compulsory_bytes = 0;
+  double floor_us = 0;      // at the read bandwidth measured in this run
+  double predicted_us = 0;  // by the cost model; not part of the results file
+  std::string plan;
+  std::string plan_json;  // of a sweep over forced plans; not part of the results file
+  std::string failure;    // why there is no timing; such a row is in no results file
+
+  double ratio() const { return floor_us > 0 ? timing.median / floor_us : 0; }
+  double reference_ratio() const;  // to the floor at kReferenceReadGbPerS
+};
+
+struct BenchReport {
+  std::string gpu;
+  std::string driver;
+  std::string cuda;
+  std::string date;  // UTC, ISO 8601
+  std::string commit;
+  double read_gb_per_s = 0;
+  std::vector<BenchRow> rows;
+
+  bool ok() const;  // every row has a timing
+  std::string ToText() const;
+  std::string ToJson() const;
+};
+
+std::string UtcNow();
+// From the kernel module, "580.95.05"; where that cannot be read, the CUDA version it serves.
+std::string DriverVersionText(const GpuSession& session);
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_TOOLS_BENCH_REPORT_H_
