@@ -21,7 +21,7 @@ double Rounded(double value) { return std::round(value * 1000) / 1000; }
 Json RowJson(const BenchRow& row) {
   return {{"bench", row.bench},
           {"op", row.op},
-          {"model", row.model},
+          {"model", row.model.empty() ? "" : row.model + ".json"},
           {"tokens", row.tokens},
           {"dtype", "bf16"},
           {"variant", row.variant},

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Runs on a machine with a GPU what acceptance asks of one, by phases, each under a time limit, and
+# ends in a table. Logs and results go to the output folder.
+# Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
+#   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
+#   Phases: verify tests mutation sanitizer bench baselines cache-carried; all when none is named.
+# FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
+# results where there is no git.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+. scripts/gpu_models.sh
+
+all_phases=(verify tests mutation sanitizer bench baselines cache-carried)
+if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
+  echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
+  exit 2
+fi
+bin="$(cd "$1" && pwd)"
+mkdir -p "$2"
+out="$(cd "$2" && pwd)"
+shift 2
+phases=("$@")
+((${#phases[@]} > 0)) || phases=("${all_phases[@]}")
+fusebox="$bin/fusebox"
+commit="${FUSEBOX_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}"
+export FUSEBOX_CACHE_DIR="${FUSEBOX_CACHE_DIR:-$out/cache}"
+
+models=()
+for model in "${verified_models[@]}"; do models+=(--model "bench/models/$model.json"); done
+models+=(--ignore-bias)
+
+# limited <seconds> <log> <command ...>: output to the log; the command's exit code.
+limited() {
+  local seconds="$1" log="$2"
+  shift 2
+  timeout --kill-after=10 "$seconds" "$@" >"$out/$log" 2>&1
+}
+
+summaries=()
+failed=()
+# note <phase> <exit code> <sentence>
+note() {
+  local verdict=passed
+  if (($2 != 0)); then
+    verdict="FAILED ($2)"
+    failed+=("$1")
+  fi
+  summaries+=("$(printf '%-30s %-12s %s' "$1" "$verdict" "$3")")
+}
+
+phase_verify() {
+  limited 540 verify.log "$fusebox" verify "${models[@]}"
+  note verify $? "$(tail -n 1 "$out/verify.log")"
+  limited 200 verify-residual.log "$fusebox" verify --residual add_after \
+    --model bench/models/meta-llama--Llama-3.2-1B.json --model bench/models/Qwen--Qwen3-0.6B.json
+  note verify-residual $? "$(tail -n 1 "$out/verify-residual.log")"
+}
+
+phase_tests() {
+  FUSEBOX_TEST_SECONDS=300 scripts/gpu_tests.sh "$bin" "$out/tests" >"$out/tests.log" 2>&1
+  note tests $? "$(tail -n 1 "$out/tests.log")"
+  grep -v '^gpu_tests:' "$out/tests.log"
+}
+
+phase_mutation() {
+  FUSEBOX_TEST_SECONDS=560 scripts/gpu_tests.sh "$bin" "$out/tests" gpu_mutation_test \
+    >"$out/mutation.log" 2>&1
+  note mutation $? "$(tail -n 1 "$out/mutation.log")"
+  cat "$out/mutation.log"
+}
+
+# Four shapes: tails, residual, plain, and a real one.
+sanitized_shapes=(
+  "--hidden 96 --intermediate 360 --form plain --activation relu"
+  "--hidden 520 --intermediate 1000 --residual add_after"
+  "--hidden 720 --intermediate 360 --form plain"
+  "--hidden 1024 --intermediate 3072")
+
+phase_sanitizer() {
+  local tool shape log code errors index
+  for tool in memcheck synccheck initcheck; do
+    index=0
+    for shape in "${sanitized_shapes[@]}"; do
+      index=$((index + 1))
+      log="sanitizer-$tool-$index.log"
+      # shellcheck disable=SC2086
+      limited 150 "$log" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "$fusebox" verify $shape --tokens 1,8,17
+      code=$?
+      errors="$(grep -oE 'ERROR SUMMARY: [0-9]+ errors?' "$out/$log" | tail -n 1)"
+      note "sanitizer $tool $index" "$code" "${errors:-no summary} for $shape"
+    done
+  done
+}
+
+phase_bench() {
+  limited 540 bench.log "$fusebox" bench "${models[@]}" --neighbours fusebox,foreign \
+    --json "$out/bench.json" --commit "$commit"
+  note bench $? "$(grep -c '' "$out/bench.log" 2>/dev/null) lines in bench.log"
+  cat "$out/bench.log"
+  limited 120 launch-cost.log "$fusebox" bench --launch-cost --tokens 1,32 \
+    --model bench/models/meta-llama--Llama-3.2-1B.json --model bench/models/Qwen--Qwen3-0.6B.json \
+    --json "$out/launch-cost.json" --commit "$commit"
+  note launch-cost $? "$(tail -n 1 "$out/launch-cost.log")"
+}
+
+phase_baselines() {
+  local files=()
+  for model in "${verified_models[@]}"; do files+=("bench/models/$model.json"); done
+  # shellcheck disable=SC2086
+  limited 570 baselines.log python3 bench/baselines/ffn_torch.py --tokens 1,8,16,32 \
+    --json "$out/baselines.json" ${FUSEBOX_BASELINE_FLAGS:-} "${files[@]}"
+  note baselines $? "$(tail -n 1 "$out/baselines.log")"
+  if [[ -f "$out/bench.json" && -f "$out/baselines.json" ]]; then
+    limited 60 merge.log python3 bench/merge_baselines.py "$out/bench.json" "$out/baselines.json"
+    note merge $? "$(tail -n 1 "$out/merge.log")"
+  fi
+}
+
+# A cache from a machine without a GPU, no NVRTC, nothing may be compiled.
+phase_cache-carried() {
+  local cache="${FUSEBOX_CARRIED_CACHE:-$bin/cache}" arguments=() code
+  for model in "${carried_models[@]}"; do arguments+=(--model "bench/models/$model.json"); done
+  local without_nvrtc=(env -u CUDA_HOME -u CUDA_PATH -u LD_LIBRARY_PATH -u VIRTUAL_ENV
+    -u CONDA_PREFIX FUSEBOX_NVRTC_PATH=/nonexistent FUSEBOX_COMPILE=never)
+  limited 60 cache-doctor.log "${without_nvrtc[@]}" "$fusebox" doctor
+  limited 200 cache-carried.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$cache" \
+    "$fusebox" verify "${arguments[@]}"
+  code=$?
+  if ((code == 0)) && ! grep -q '; 0 kernels compiled' "$out/cache-carried.log"; then code=1; fi
+  if ((code == 0)) && ! grep -q '^right' "$out/cache-carried.log"; then code=1; fi
+  note cache-carried $code "$(tail -n 1 "$out/cache-carried.log")"
+  # The same without the cache must not work, or the phase shows nothing.
+  limited 60 cache-empty.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$out/no-cache" \
+    "$fusebox" verify "${arguments[@]}" --tokens 1
+  code=$?
+  note cache-empty-declines $((code == 3 ? 0 : 1)) "exit $code: $(tail -n 1 "$out/cache-empty.log")"
+}
+
+for phase in "${phases[@]}"; do
+  if ! declare -F "phase_$phase" >/dev/null; then
+    echo "gpu_acceptance: no phase named $phase; there are: ${all_phases[*]}" >&2
+    exit 2
+  fi
+  echo "gpu_acceptance: $phase"
+  "phase_$phase"
+done
+
+echo
+printf '%s\n' "${summaries[@]}" | tee "$out/summary.txt"
+if ((${#failed[@]} > 0)); then
+  echo "gpu_acceptance: FAILED: ${failed[*]}" >&2
+  exit 1
+fi
+echo "gpu_acceptance: all passed"
