@@ -1,0 +1,120 @@
+// Mutations apply and compile, and those that hardware forgives are missed in the PTX: each check
+// holds for every kind of shipped kernel and fails for the mutated one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "src/device/device_profiles.h"
+#include "src/plan/legality.h"
+#include "src/source/emit.h"
+#include "tests/kernels/kernel_compiler.h"
+#include "tests/kernels/mutations.h"
+#include "tests/source/sample_plans.h"
+
+namespace fusebox {
+namespace {
+
+constexpr size_t kNone = std::string::npos;
+constexpr char kPushCopy[] = "cp.async.bulk.shared::cluster.shared::cta";
+
+int Count(const std::string& text, std::string_view part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != kNone; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// h is stored, then fenced for the async proxy, then the warpgroup meets, then it is pushed.
+bool FencesBetweenStoreAndPush(const std::string& ptx) {
+  const size_t store = ptx.rfind("stmatrix.sync");
+  const size_t fence = ptx.find("fence.proxy.async.shared::cta", store);
+  const size_t meet = ptx.find("bar.sync", fence);
+  const size_t push = ptx.find(kPushCopy);
+  return store != kNone && fence != kNone && meet != kNone && (push == kNone || meet < push);
+}
+
+// Every thread arrives twice and waits twice, the second time last of all.
+bool LeavesTogether(const std::string& ptx) {
+  const size_t last_wait = ptx.rfind("barrier.cluster.wait.acquire");
+  return Count(ptx, "barrier.cluster.arrive.release") == 3 &&
+         Count(ptx, "barrier.cluster.wait.acquire") == 3 && last_wait != kNone &&
+         ptx.find("cp.async.bulk", last_wait) == kNone && ptx.find("st.global", last_wait) == kNone;
+}
+
+// The counters order what was stored before and is loaded after them.
+bool OrdersByCounters(const std::string& ptx) {
+  return Count(ptx, "atom.acq_rel.gpu.global.add.u32") > 0 &&
+         Count(ptx, "atom.relaxed.gpu.global.add.u32") == 0;
+}
+
+struct TextCheck {
+  const char* mutation;
+  bool (*holds)(const std::string& ptx);
+};
+
+constexpr TextCheck kTextChecks[] = {{"proxy_fence", FencesBetweenStoreAndPush},
+                                     {"exit_wait", LeavesTogether},
+                                     {"counter_order", OrdersByCounters}};
+
+std::string PtxOf(const FusionPlan& plan, const TemplateSet& templates) {
+  const auto ptx = CompileToPtx(Emit(plan, templates).value());
+  EXPECT_TRUE(ptx.ok()) << ptx.status();
+  return ptx.ok() ? *ptx : "";
+}
+
+TEST(MutationTextTest, PlanIsLegal) {
+  const absl::Status legal = CheckLegal(MutatedPlan(), FindDeviceProfile("h200-sxm").value());
+  EXPECT_TRUE(legal.ok()) << legal;
+}
+
+TEST(MutationTextTest, EveryMutationAndItsControlCompile) {
+  const EmitOptions debug = {.bounded_spins = true, .jitter_seed = 1};
+  for (const Mutation& mutation : Mutations()) {
+    for (const auto& edits : {mutation.provocation, RemovalAndProvocation(mutation)}) {
+      const auto templates = Edited(edits);
+      ASSERT_TRUE(templates.ok()) << mutation.name << ": " << templates.status();
+      const auto compiled = TestCompiler().Compile(Emit(MutatedPlan(), *templates, debug).value());
+      ASSERT_TRUE(compiled.ok()) << mutation.name << ": " << compiled.status();
+      EXPECT_FALSE(compiled->resources.Spills()) << mutation.name;
+    }
+  }
+}
+
+TEST(MutationTextTest, EveryMutationForTheTextHasACheck) {
+  for (const Mutation& mutation : Mutations()) {
+    bool is_checked = false;
+    for (const TextCheck& check : kTextChecks) is_checked |= mutation.name == check.mutation;
+    EXPECT_EQ(is_checked, mutation.symptom == Symptom::kText) << mutation.name;
+  }
+}
+
+TEST(MutationTextTest, ShippedKernelsPassTheChecks) {
+  std::vector<FusionPlan> plans = {MutatedPlan()};
+  for (const SamplePlan& sample : SamplePlans()) plans.push_back(sample.plan);
+  for (const FusionPlan& plan : plans) {
+    const std::string ptx = PtxOf(plan, TemplateSet::Embedded());
+    for (const TextCheck& check : kTextChecks) {
+      EXPECT_TRUE(check.holds(ptx)) << check.mutation << " on " << plan.Summary();
+    }
+  }
+}
+
+TEST(MutationTextTest, MutatedKernelsFailTheirCheck) {
+  for (const TextCheck& check : kTextChecks) {
+    const TemplateSet templates = Edited(FindMutation(check.mutation)->removal).value();
+    EXPECT_FALSE(check.holds(PtxOf(MutatedPlan(), templates))) << check.mutation;
+  }
+}
+
+// Initialised barriers are fenced before the cluster is told.
+TEST(MutationTextTest, BarrierInitsAreFencedBeforeTheClusterArrives) {
+  const std::string ptx = PtxOf(MutatedPlan(), TemplateSet::Embedded());
+  const size_t init = ptx.rfind("mbarrier.init");
+  const size_t fence = ptx.find("fence.mbarrier_init.release.cluster", init);
+  ASSERT_NE(init, kNone);
+  ASSERT_NE(fence, kNone);
+  EXPECT_LT(fence, ptx.find("barrier.cluster.arrive"));
+}
+
+}  // namespace
+}  // namespace fusebox

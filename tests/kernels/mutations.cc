@@ -1,0 +1,186 @@
+#include "tests/kernels/mutations.h"
+
+#include "src/base/status.h"
+
+namespace fusebox {
+namespace {
+
+constexpr std::string_view kKernel = "kernels_templates/kernels/ffn.cuh";
+constexpr std::string_view kGather = "kernels_templates/edges/dsm_gather.cuh";
+constexpr std::string_view kPartials = "kernels_templates/edges/ordered_partials.cuh";
+constexpr std::string_view kProducers = "kernels_templates/copy/ffn_producers.cuh";
+constexpr std::string_view kPhases = "kernels_templates/mma/ffn_phases.cuh";
+constexpr std::string_view kGroupSum = "kernels_templates/mma/k_group_sum.cuh";
+constexpr std::string_view kIntermediateStore = "kernels_templates/epilogue/intermediate.cuh";
+constexpr std::string_view kGlobalMemory = "kernels_templates/ptx/global_memory.cuh";
+
+// Provocations. A sleep lasts up to twice its time and is cut at 1 ms; 40 us outlast the phases of
+// MutatedPlan.
+constexpr TemplateEdit kRankZeroStartsLate = {
+    kKernel, "  if (threadIdx.x == 0) {\n    rings.weights.Init(",
+    "  if (threadIdx.x == 0) {\n    if (rank == 0) __nanosleep(40000);\n    rings.weights.Init("};
+constexpr TemplateEdit kRankZeroPushesLate = {
+    kGather, "  __device__ __forceinline__ void Push(u32 rank, u32 row_group) const {\n",
+    "  __device__ __forceinline__ void Push(u32 rank, u32 row_group) const {\n"
+    "    if (rank == 0) __nanosleep(40000);\n"};
+constexpr TemplateEdit kLastWarpStoresLate = {
+    kIntermediateStore, "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n",
+    "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n"
+    "  if (warp == 3) __nanosleep(40000);\n"};
+constexpr TemplateEdit kConsumersReadLate = {
+    kPhases, "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), cursor.parity);\n",
+    "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), cursor.parity);\n"
+    "    __nanosleep(4000);\n"};
+constexpr TemplateEdit kOtherKGroupStoresLate = {kGroupSum, "    if (k_group > 0) {\n",
+                                                 "    if (k_group > 0) {\n"
+                                                 "      __nanosleep(40000);\n"};
+
+std::vector<Mutation> MakeMutations() {
+  return {
+      {.name = "start_barrier",
+       .removed = "cluster barrier at the start: only a CTA's own barriers are known to be "
+                  "initialised; a peer's push into a late CTA is lost",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kKernel,
+                    "  ptx::ClusterArrive();  // thread 0's inits are released to the cluster\n",
+                    "  __syncthreads();\n"},
+                   {kKernel, "  ptx::ClusterWait();  // peers' barriers are initialised\n", ""},
+                   {kKernel, "    ptx::ClusterWait();\n    if (role == WarpRole::kActivation",
+                    "    if (role == WarpRole::kActivation"}},
+       .provocation = {kRankZeroStartsLate}},
+      {.name = "exit_wait",
+       .removed = "cluster barrier at the end: a CTA leaves while its slice is still read; copies "
+                  "are mostly faster than phase 2, so the text is judged",
+       .symptom = Symptom::kText,
+       .removal = {{kKernel,
+                    "  ptx::ClusterArrive();       // all slices have come: peers may leave\n", ""},
+                   {kKernel, "    ptx::ClusterArrive();\n  }\n", "  }\n"},
+                   {kKernel,
+                    "  ptx::ClusterWait();  // no CTA leaves before every peer has its slice\n",
+                    ""}},
+       .provocation = {kRankZeroPushesLate}},
+      {.name = "proxy_fence",
+       .removed = "fence.proxy.async before the push: copies and wgmma may read h before it is "
+                  "there; hardware mostly orders them, so the text is judged",
+       .symptom = Symptom::kText,
+       .removal = {{kGather, "    ptx::FenceProxyAsyncShared();\n", ""}},
+       .provocation = {}},
+      {.name = "push_barrier",
+       .removed =
+           "named barrier of the pushing warpgroup: rows of its late warps are pushed before "
+           "they are stored",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kGather,
+                    "    ptx::NamedBarrier(kPushBarrier + row_group, kWarpgroupThreads);\n", ""}},
+       .provocation = {kLastWarpStoresLate}},
+      {.name = "gather_wait",
+       .removed = "wait for the peers' slices: phase 2 reads what an earlier launch left",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kKernel, "  rings.gather.Wait(params.workspace);\n", ""}},
+       .provocation = {kRankZeroPushesLate}},
+      {.name = "k_group_barrier",
+       .removed = "named barrier between the warpgroups that split k: sums are added before they "
+                  "are stored",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kGroupSum,
+                    "    ptx::NamedBarrier(kKGroupBarrier, Plan::kConsumerWarpgroups * "
+                    "kWarpgroupThreads);\n",
+                    ""}},
+       .provocation = {kOtherKGroupStoresLate}},
+      {.name = "weight_empty_wait",
+       .removed = "the weight producer's wait for a free slot: slots are overwritten while read",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kProducers,
+                    "    WaitBarrier<Plan>(SpinSite::kWeightEmpty, params.workspace, "
+                    "ring.Empty(next.index),\n                      next.parity ^ 1);\n",
+                    ""}},
+       .provocation = {kConsumersReadLate}},
+      {.name = "activation_empty_wait",
+       .removed =
+           "the activation producer's wait for a free slot: slots are overwritten while read",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kProducers,
+                    "    WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, "
+                    "ring.Empty(cursor.index),\n                      cursor.parity ^ 1);\n",
+                    ""}},
+       .provocation = {kConsumersReadLate}},
+      {.name = "full_wait",
+       .removed = "the consumers' wait for a full slot: slots are read before they land",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kPhases,
+                    "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), "
+                    "cursor.parity);\n",
+                    ""}},
+       .provocation = {}},
+      {.name = "activation_dependency",
+       .removed = "griddepcontrol.wait before x is read: the previous kernel's y is not there yet",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kProducers,
+                    "  ptx::GridDependencyWait();  // x is the previous kernel's output\n", ""}},
+       .provocation = {kRankZeroPushesLate}},
+      {.name = "partials_stored_wait",
+       .removed = "the combiners' wait for the consumers' partial sums: others' old ones are added",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kPartials,
+                    "      WaitBarrier<Plan>(SpinSite::kPartialsStored, params.workspace, stored + "
+                    "pass * 8, 0);\n",
+                    ""}},
+       .provocation = {}},
+      {.name = "counter_order",
+       .removed =
+           "acquire and release of the units' counters: partial sums may be read before they "
+           "are written; rare on hardware, so the text is judged",
+       .symptom = Symptom::kText,
+       .removal = {{kGlobalMemory, "atom.acq_rel.gpu.global.add.u32",
+                    "atom.relaxed.gpu.global.add.u32"}},
+       .provocation = {}},
+      {.name = "counter_reset",
+       .removed = "setting a unit's counter back: the second launch on a workspace writes nothing",
+       .symptom = Symptom::kRunTime,
+       .removal = {{kPartials, "    if (last) *counter = 0;\n", ""}},
+       .provocation = {}},
+  };
+}
+
+}  // namespace
+
+const std::vector<Mutation>& Mutations() {
+  static const auto* const kMutations = new std::vector<Mutation>(MakeMutations());
+  return *kMutations;
+}
+
+const Mutation* FindMutation(std::string_view name) {
+  for (const Mutation& mutation : Mutations()) {
+    if (mutation.name == name) return &mutation;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<TemplateSet> Edited(const std::vector<TemplateEdit>& edits) {
+  TemplateSet templates = TemplateSet::Embedded();
+  for (const TemplateEdit& edit : edits) {
+    FUSEBOX_ASSIGN_OR_RETURN(templates, templates.Replaced(edit.path, edit.from, edit.to));
+  }
+  return templates;
+}
+
+std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation) {
+  std::vector<TemplateEdit> edits = mutation.provocation;  // first: a removal may take its anchor
+  edits.insert(edits.end(), mutation.removal.begin(), mutation.removal.end());
+  return edits;
+}
+
+FusionPlan MutatedPlan() {
+  return {.problem = {.hidden = DimK(512), .intermediate = DimN(2048)},
+          .token_tile = 8,
+          .cluster_size = 4,
+          .num_clusters = 4,
+          .consumer_warpgroups = 2,
+          .ring_slots = 4,
+          .slots_in_flight = 4,
+          .activation_slots = 3,
+          .up = {.rows_per_cta = 128, .k_per_slot = 64, .k_warpgroups = 2},
+          .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
+}
+
+}  // namespace fusebox

@@ -1,0 +1,55 @@
+// Mutations: ordinary templates with one barrier, wait or fence taken out. What is taken out must
+// be missed, or no test would notice its loss: at run time as a wrong result, a bounded-spin
+// report, a fault or a hang (tests/gpu/mutation_test.cc), or as a check on the generated PTX that
+// fails (tests/kernels/mutation_text_test.cc) where hardware forgives the loss on most runs.
+//
+// A mutation at run time comes with a provocation: sleeps that make the other side late. A control
+// run with the provocation alone must stay right, so that what shows is the removal.
+#ifndef FUSEBOX_TESTS_KERNELS_MUTATIONS_H_
+#define FUSEBOX_TESTS_KERNELS_MUTATIONS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "src/plan/fusion_plan.h"
+#include "src/source/template_set.h"
+
+namespace fusebox {
+
+struct TemplateEdit {
+  std::string_view path;
+  std::string_view from;  // occurs exactly once in the file
+  std::string_view to;
+};
+
+enum class Symptom {
+  kRunTime,  // within kMutationRuns runs
+  kText,     // in the PTX; it may show at run time too
+};
+
+struct Mutation {
+  std::string_view name;
+  std::string_view removed;  // and what must happen then
+  Symptom symptom;
+  std::vector<TemplateEdit> removal;
+  std::vector<TemplateEdit> provocation;
+};
+
+constexpr int kMutationRuns = 60;  // of two launches each, over three jitter seeds
+
+const std::vector<Mutation>& Mutations();
+const Mutation* FindMutation(std::string_view name);  // nullptr for an unknown one
+
+// The embedded templates after these edits, in turn.
+absl::StatusOr<TemplateSet> Edited(const std::vector<TemplateEdit>& edits);
+std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation);
+
+// A legal plan on which every mutated piece is at work: clusters of 4, several clusters, k split
+// between warpgroups, both rings shorter than the streams through them, two passes.
+FusionPlan MutatedPlan();
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_TESTS_KERNELS_MUTATIONS_H_
