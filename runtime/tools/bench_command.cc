@@ -124,8 +124,8 @@ absl::Status TimeLaunches(const BenchOptions& options, Bench& bench, const api::
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, Bench& bench, BenchRun& run) {
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<PlanToTime> plans, ReadPlanFile(options.plan_file));
+absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<PlanToTime>& plans,
+                               Bench& bench, BenchRun& run) {
   FUSEBOX_RETURN_IF_ERROR(run.MeasureReadBandwidth().status());
   const std::string lines = SweepLines(TimePlans(*bench.session, run, bench.gpu, plans));
   if (options.json_file.empty()) {
@@ -140,12 +140,15 @@ absl::StatusOr<ExitCode> RunBench(const BenchOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(BenchRun::Options run_options, RunOptionsFrom(options));
   FUSEBOX_ASSIGN_OR_RETURN(const OpOptions op_options, OpOptionsFrom(options));
   std::vector<OpToRun> ops;
+  std::vector<PlanToTime> plans;
   if (options.plan_file.empty()) {
     FUSEBOX_ASSIGN_OR_RETURN(ops, OpsToRun(options.model, op_options));
+  } else {
+    FUSEBOX_ASSIGN_OR_RETURN(plans, ReadPlanFile(options.plan_file));
   }
   FUSEBOX_ASSIGN_OR_RETURN(Bench bench, OpenBench(options));
   BenchRun run(bench.session.get(), &bench.kernels, std::move(run_options));
-  if (!options.plan_file.empty()) return Sweep(options, bench, run);
+  if (!options.plan_file.empty()) return Sweep(options, plans, bench, run);
 
   fusebox_engine_options engine_options = api::EngineOptions();
   engine_options.device_profile = bench.gpu.name.c_str();

@@ -1,6 +1,7 @@
 #include "runtime/tools/bench_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -61,8 +62,9 @@ std::string BenchReport::ToText() const {
                {"plan"}});
   std::string failures;
   for (const BenchRow& row : rows) {
-    if (!row.failure.empty()) {
-      absl::StrAppend(&failures, row.op, " M ", row.tokens, " ", row.plan, ": ", row.failure, "\n");
+    if (!row.is_timed()) {
+      absl::StrAppend(&failures, row.failure.empty() ? "declined " : "FAILED ", row.model, " ",
+                      row.op, ": ", row.refusal, row.failure, "\n");
       continue;
     }
     table.AddRow({row.model.empty() ? "-" : row.model, row.op, absl::StrCat(row.tokens),
@@ -82,7 +84,7 @@ std::string BenchReport::ToJson() const {
                {"commit", commit},     {"read_gb_per_s", Rounded(read_gb_per_s)},
                {"rows", Json::array()}};
   for (const BenchRow& row : rows) {
-    if (row.failure.empty()) json["rows"].push_back(RowJson(row));
+    if (row.is_timed()) json["rows"].push_back(RowJson(row));
   }
   return json.dump(1) + "\n";
 }

@@ -30,7 +30,11 @@ struct BenchRow {
   double predicted_us = 0;  // by the cost model; not part of the results file
   std::string plan;
   std::string plan_json;  // of a sweep over forced plans; not part of the results file
-  std::string failure;    // why there is no timing; such a row is in no results file
+  // Why there is no timing: a rule declined, or something failed. Such a row is in no results file.
+  std::string refusal;
+  std::string failure;
+
+  bool is_timed() const { return refusal.empty() && failure.empty(); }
 
   double ratio() const { return floor_us > 0 ? timing.median / floor_us : 0; }
   double reference_ratio() const;  // to the floor at kReferenceReadGbPerS
@@ -45,7 +49,7 @@ struct BenchReport {
   double read_gb_per_s = 0;
   std::vector<BenchRow> rows;
 
-  bool ok() const;  // every row has a timing
+  bool ok() const;  // no row failed
   std::string ToText() const;
   std::string ToJson() const;
 };

@@ -150,7 +150,7 @@ std::vector<BenchRow> BenchRun::TimeOp(const api::Engine& engine, const OpToRun&
   };
   const absl::Status status = run();
   if (!status.ok()) {
-    row.failure = std::string(status.message());
+    (IsDeclined(status) ? row.refusal : row.failure) = std::string(status.message());
     rows.push_back(row);
   }
   return rows;

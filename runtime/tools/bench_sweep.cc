@@ -83,7 +83,7 @@ std::vector<BenchRow> TimePlans(GpuSession& session, BenchRun& run, const Device
                                     .tokens = to_time.tokens,
                                     .plan = plan.Summary(),
                                     .plan_json = plan.ToJson(),
-                                    .failure = std::string(legal.message())}};
+                                    .refusal = std::string(legal.message())}};
     if (legal.ok()) timed = run.TimePlan(plan, to_time.tokens);
     for (BenchRow& row : timed) {
       row.model = to_time.model;
@@ -100,7 +100,7 @@ std::string SweepLines(const std::vector<BenchRow>& rows) {
   std::string lines;
   for (const BenchRow& row : rows) {
     Json json = Json::object();
-    if (row.failure.empty()) {
+    if (row.is_timed()) {
       json = {{"us", row.timing.median},
               {"p10", row.timing.p10},
               {"p90", row.timing.p90},
@@ -108,7 +108,7 @@ std::string SweepLines(const std::vector<BenchRow>& rows) {
               {"predicted_us", row.predicted_us},
               {"neighbours", row.neighbours}};
     } else {
-      json["failure"] = row.failure;
+      json["failure"] = absl::StrCat(row.refusal, row.failure);
     }
     json["model"] = row.model;
     json["tokens"] = row.tokens;

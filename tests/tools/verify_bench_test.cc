@@ -1,0 +1,88 @@
+// `fusebox verify` and `fusebox bench` as a person without a GPU meets them: usage errors, the exit
+// code for a missing GPU, and verify's --compile-only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/driver/device_query.h"
+#include "tests/tools/command_runner.h"
+
+namespace fusebox {
+namespace {
+
+using testing::HasSubstr;
+
+bool HasGpu() {
+  const auto api = LoadDriver();
+  return api.ok() && QueryDevice(**api, 0).ok();
+}
+
+struct UsageCase {
+  std::vector<std::string> arguments;
+  const char* sentence;
+};
+
+TEST(VerifyBenchTest, UsageErrorsNameWhatIsAccepted) {
+  TemporaryFolder folder;
+  WriteText(folder.path("bad.jsonl"), "\n{\"plan\": 1}\n");
+  WriteText(folder.path("text.jsonl"), "no json\n");
+  const std::vector<UsageCase> cases = {
+      {{"verify"}, "pass --model FILE, or --hidden N and --intermediate N"},
+      {{"verify", "--model", "nowhere.json"}, "does not exist"},
+      {{"verify", "--hidden", "0", "--intermediate", "8"}, "no op is named"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--tokens", "0"}, "token"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--form", "round"},
+       "accepted: gated, plain"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--residual", "much"},
+       "accepted: none, add_after"},
+      {{"bench", "--hidden", "64", "--intermediate", "64", "--activation", "tanh"},
+       "accepted: silu, gelu_erf, relu"},
+      {{"bench", "--hidden", "64", "--intermediate", "64", "--neighbours", "nobody"},
+       "accepted: fusebox, foreign"},
+      {{"bench", "--hidden", "64", "--intermediate", "64", "--variant", "large"},
+       "accepted: bare, residual"},
+      {{"bench", "--hidden", "64", "--intermediate", "64", "--replays", "3"}, "replays"},
+      {{"bench", "--plans", "nowhere.jsonl"}, "cannot be read"},
+      {{"bench", "--plans", folder.path("text.jsonl")}, "line 1: is no JSON object"},
+      {{"bench", "--plans", folder.path("bad.jsonl")}, "line 2: "},
+  };
+  for (const UsageCase& one : cases) {
+    const CommandResult result = RunCommand(one.arguments);
+    EXPECT_EQ(result.exit_code, 2) << one.sentence << "\n" << result.err;
+    EXPECT_THAT(result.err, HasSubstr(one.sentence));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(VerifyBenchTest, WithoutAGpuTheExitCodeIsThree) {
+  for (const char* command : {"verify", "bench"}) {
+    const CommandResult result =
+        RunCommand({command, "--hidden", "64", "--intermediate", "64", "--tokens", "1"});
+    EXPECT_EQ(result.exit_code, HasGpu() ? 0 : 3) << result.err;
+    if (HasGpu()) continue;
+    EXPECT_THAT(result.err, HasSubstr(std::string("fusebox ") + command + ": "));
+  }
+}
+
+TEST(VerifyBenchTest, CompileOnlyFillsACacheOnce) {
+  TemporaryFolder folder;
+  const std::vector<std::string> arguments = {
+      "verify",      "--compile-only",    "--gpu", "h200-sxm", "--hidden",
+      "64",          "--intermediate",    "64",    "--tokens", "1,9",
+      "--cache-dir", folder.path("cache")};
+  const CommandResult first = RunCommand(arguments);
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, "1 of 1 ops can be verified from the cache; 4 kernels compiled\n");
+  const CommandResult second = RunCommand(arguments, {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(second.out, "1 of 1 ops can be verified from the cache; 0 kernels compiled\n");
+}
+
+TEST(VerifyBenchTest, ADeclinedOpIsNoFailureOfCompileOnly) {
+  const CommandResult result = RunCommand({"verify", "--compile-only", "--gpu", "h200-sxm",
+                                           "--model", "bench/models/facebook--opt-1.3b.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("0 of "));
+}
+
+}  // namespace
+}  // namespace fusebox
