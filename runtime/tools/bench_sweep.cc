@@ -88,8 +88,8 @@ std::vector<BenchRow> TimePlans(GpuSession& session, BenchRun& run, const Device
     for (BenchRow& row : timed) {
       row.model = to_time.model;
       if (legal.ok()) row.predicted_us = EstimateCost(plan, gpu).us();
-      progress.Finished(row.plan,
-                        row.failure.empty() ? absl::StrCat(row.timing.median, " us") : row.failure);
+      progress.Finished(row.plan, row.is_timed() ? absl::StrCat(row.timing.median, " us")
+                                                 : absl::StrCat(row.refusal, row.failure));
       rows.push_back(std::move(row));
     }
   }

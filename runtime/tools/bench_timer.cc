@@ -1,6 +1,7 @@
 #include "runtime/tools/bench_timer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/tools/captured_graph.h"
 #include "src/base/check.h"
@@ -24,7 +25,7 @@ Timing TimingOf(std::vector<double> values) {
   FUSEBOX_CHECK(!values.empty(), "a timing needs a value");
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
-    return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+    return values[static_cast<size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
   };
   return {.median = at(0.5), .p10 = at(0.1), .p90 = at(0.9)};
 }

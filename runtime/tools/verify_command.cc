@@ -172,9 +172,9 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   }
   auto stats = api::Sized<fusebox_engine_stats_values>();
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Stats(&stats).code()));
-  std::printf("%d of %zu ops can be verified from the cache; %llu kernels compiled\n", num_ready,
-              ops.size(),
-              static_cast<unsigned long long>(stats.compiles + counters.compiles.value()));
+  const uint64_t compiles = stats.compiles + counters.compiles.value();
+  std::printf("%d of %zu ops can be verified from the cache; %s kernels compiled\n", num_ready,
+              ops.size(), absl::StrCat(compiles).c_str());
   return ExitCode::kDone;
 }
 

@@ -84,7 +84,7 @@ TEST_F(GpuLaunchTest, NoTokensTouchNothing) {
 // to wait for its predecessor, the last would start on NaN.
 TEST_F(GpuLaunchTest, NoTokensKeepTheChain) {
   const FfnProblem large_problem = {
-      .hidden = DimK(520), .intermediate = DimN(65536), .activation = Activation::kRelu};
+      .hidden = DimK(520), .intermediate = DimN(24576), .activation = Activation::kRelu};
   ASSERT_OK_AND_ASSIGN(const MeasureKernels kernels, MeasureKernels::Load(gpu()));
   ASSERT_OK_AND_ASSIGN(const FfnLayer layer, FfnLayer::Make(gpu(), kernels, large_problem, 3));
   api::Op large;
