@@ -46,6 +46,7 @@ void ReadClusters(ProfileFields& fields, DeviceSpec& spec) {
     const std::string path = absl::StrCat("clusters.", cluster.cluster_size);
     fields.Read(absl::StrCat(path, ".resident_ctas"), &cluster.resident_ctas, 0, 4096);
     fields.Read(absl::StrCat(path, ".dsm_gb_per_s"), &cluster.dsm_gb_per_s, 1.0, 1e6);
+    fields.Read(absl::StrCat(path, ".launch_us"), &cluster.launch_us, 0.0, 1e3);
   }
 }
 
@@ -55,6 +56,7 @@ void ReadRates(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("weight_stream_gb_per_s", &spec.weight_stream_gb_per_s, 1.0, 1e6);
   fields.Read("hbm_latency_ns", &spec.hbm_latency_ns, 1.0, 1e6);
   fields.Read("queue_depth", &spec.queue_depth, 0.1, 1e3);
+  fields.Read("model_resolution", &spec.model_resolution, 0.0, 1.0);
   fields.Read("queue_cost", &spec.queue_cost, 0.0, 10.0);
   fields.Read("activation_latency_ns", &spec.activation_latency_ns, 1.0, 1e6);
   fields.Read("smem_bytes_per_cycle", &spec.smem_bytes_per_cycle, 1.0, 4096.0);
@@ -68,11 +70,13 @@ void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("kernel.launch_us", &spec.launch_us, 0.0, 1e3);
   fields.Read("kernel.held_slots", &spec.held_slots, 0.0, 2.0);
   fields.Read("kernel.producer_box_ns", &spec.producer_box_ns, 0.0, kMaxNs);
+  fields.Read("kernel.wgmma_ns", &spec.wgmma_ns, 0.0, kMaxNs);
   fields.Read("kernel.wgmma_ns_per_token", &spec.wgmma_ns_per_token, 0.0, kMaxNs);
   fields.Read("kernel.k_exchange_ns", &spec.k_exchange_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_unit_ns", &spec.combine_unit_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_pass_ns", &spec.combine_pass_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_patience_ns", &spec.combine_patience_ns, 0.0, kMaxNs);
+  fields.Read("kernel.combine_party_ns", &spec.combine_party_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_batch", &spec.combine_batch, 1, 1024);
   fields.Read("kernel.registers", &spec.kernel_registers, 0, 255);
 }

@@ -22,6 +22,7 @@ struct ClusterCapacity {
   int cluster_size = 1;
   int resident_ctas = 0;    // at once, one on an SM
   double dsm_gb_per_s = 0;  // pushes into peers' shared memory, over the whole GPU
+  double launch_us = 0;     // what a launch of such clusters takes more than of smaller ones
 };
 
 // Rates in GB/s (1e9), times in ns or us as named. The kernel's own costs were measured or derived
@@ -43,7 +44,8 @@ struct DeviceSpec {
   double weight_stream_gb_per_s = 0;  // row-major weights through TMA
   double hbm_latency_ns = 0;          // of a CTA's bytes in flight, under load
   double queue_depth = 0;  // the grid's bytes in flight over rate x latency that still do no harm
-  double queue_cost = 0;   // share of the stream's time lost when there are twice as many
+  double model_resolution = 0;       // predictions nearer than this share of each other are ties
+  double queue_cost = 0;             // share of the stream's time lost when there are twice as many
   double activation_latency_ns = 0;  // TMA load of an activation slot that hits L2, under load
   double smem_bytes_per_cycle = 0;   // one SM
   double partials_l2_share = 0;      // of L2 that partial sums may take without being evicted
@@ -53,11 +55,13 @@ struct DeviceSpec {
   double launch_us = 0;            // first slot's arrival, last exchange: what every launch takes
   double held_slots = 0;           // ring slots that the consumers hold while they wait
   double producer_box_ns = 0;      // one TMA box
+  double wgmma_ns = 0;             // one m64nNk16 in its warpgroup's chain, whatever N
   double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per token of N
   double k_exchange_ns = 0;        // sums handed between warpgroups that split k
   double combine_unit_ns = 0;      // 16 rows x 8 tokens: a latency of one batch's loads
   double combine_pass_ns = 0;      // a pass's arrivals and first loads, before its units
   double combine_patience_ns = 0;  // what letting the others arrive first costs
+  double combine_party_ns = 0;     // one more cluster that the last outputs wait for
   int combine_batch = 0;           // clusters whose partials one lane loads at a time
   int kernel_registers = 0;        // registers of a thread beside its accumulators
 

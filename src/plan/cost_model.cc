@@ -17,8 +17,9 @@ constexpr int kCombinerWarps = 2;  // kernels_templates/edges/ordered_partials.c
 double MicrosAt(double bytes, double gb_per_s) { return bytes / (gb_per_s * 1e3); }
 
 // A phase's weights: the whole grid at the memory's rate, the widest CTA at that of its bytes in
-// flight over the latency (exact 2-norm: each was measured to hold the other back). Beyond a few
-// times what covers the latency, bytes in flight only queue, unevenly over the CTAs, and cost.
+// flight over the latency (4-norm: each was measured to hold the other back, near the other only).
+// Beyond a few times what covers the latency, bytes in flight only queue, unevenly over the CTAs,
+// and cost.
 double HbmMicros(const FusionPlan& plan, const PhaseTraffic& phase, const DeviceSpec& device) {
   const double usable = std::max(plan.ring_slots - device.held_slots, 0.5);
   const double slots = std::min(
@@ -31,7 +32,8 @@ double HbmMicros(const FusionPlan& plan, const PhaseTraffic& phase, const Device
   const double covering = device.weight_stream_gb_per_s * device.hbm_latency_ns;
   const double depth = in_flight * plan.grid_ctas() / covering;
   const double queueing = std::max(depth / device.queue_depth - 1.0, 0.0) * device.queue_cost;
-  return std::sqrt(grid_us * grid_us + cta_us * cta_us) * (1.0 + queueing);
+  const double grid_2 = grid_us * grid_us, cta_2 = cta_us * cta_us;
+  return std::sqrt(std::sqrt(grid_2 * grid_2 + cta_2 * cta_2)) * (1.0 + queueing);
 }
 
 PhaseCost CostOfPhase(const FusionPlan& plan, const PhaseTraffic& phase, const DeviceSpec& device) {
@@ -39,8 +41,8 @@ PhaseCost CostOfPhase(const FusionPlan& plan, const PhaseTraffic& phase, const D
   cost.hbm_us = HbmMicros(plan, phase, device);
   cost.smem_us = static_cast<double>(phase.smem_bytes) / device.smem_bytes_per_cycle /
                  (device.clock_ghz * kNsPerUs);
-  cost.tensor_us = static_cast<double>(phase.wgmma_chain) * device.wgmma_ns_per_token *
-                   plan.token_tile / kNsPerUs;
+  const double wgmma_ns = device.wgmma_ns + device.wgmma_ns_per_token * plan.token_tile;
+  cost.tensor_us = static_cast<double>(phase.wgmma_chain) * wgmma_ns / kNsPerUs;
   cost.producer_us = static_cast<double>(phase.boxes) * device.producer_box_ns / kNsPerUs;
   return cost;
 }
@@ -74,7 +76,8 @@ double EarlierPassesMicros(const FusionPlan& plan, const DeviceSpec& device) {
 double LastPassMicros(const FusionPlan& plan, const DeviceSpec& device) {
   const int64_t units_of_warp = int64_t{DownTilesPerWarpgroup(plan)} * (plan.token_tile / 8);
   const double patience_ns = plan.combine_patience_cycles > 0 ? device.combine_patience_ns : 0;
-  return UnitsMicros(plan, units_of_warp, device) + patience_ns / kNsPerUs;
+  const double parties_ns = plan.num_clusters * device.combine_party_ns;
+  return UnitsMicros(plan, units_of_warp, device) + (patience_ns + parties_ns) / kNsPerUs;
 }
 
 using NamedTerm = std::pair<std::string_view, double>;
@@ -135,7 +138,7 @@ CostBreakdown EstimateCost(const FusionPlan& plan, const DeviceSpec& device, Bou
   cost.floor_us = MicrosAt(static_cast<double>(plan.problem.compulsory_bytes(plan.token_tile)),
                            device.hbm_read_gb_per_s);
   cost.boundary_us = boundary == Boundary::kPdl ? device.boundary_pdl_us : device.boundary_plain_us;
-  cost.launch_us = device.launch_us;
+  cost.launch_us = device.launch_us + device.FindCluster(plan.cluster_size)->launch_us;
   cost.up = CostOfPhase(plan, traffic.up, device);
   cost.up.activation_us = static_cast<double>(traffic.up.slots) * device.activation_latency_ns /
                           plan.activation_slots / kNsPerUs;

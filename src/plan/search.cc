@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 #include "src/plan/candidates.h"
 #include "src/plan/legality.h"
+#include "src/plan/preference.h"
 
 namespace fusebox {
 namespace {
@@ -40,6 +41,38 @@ class Ranking {
  private:
   size_t capacity_;
   std::vector<std::pair<int64_t, RankedPlan>> ranked_;
+};
+
+// Keeps the plans whose cost is within the model's resolution of the cheapest seen.
+class NearTies {
+ public:
+  explicit NearTies(const DeviceSpec& device)
+      : device_(device), resolution_(device.model_resolution) {}
+
+  void Offer(const FusionPlan& plan, const CostBreakdown& cost) {
+    if (!ties_.empty() && cost.us() > cheapest_us_ * (1 + resolution_)) return;
+    if (ties_.empty() || cost.us() < cheapest_us_) {
+      cheapest_us_ = cost.us();
+      std::erase_if(ties_, [&](const RankedPlan& tie) {
+        return tie.cost.us() > cheapest_us_ * (1 + resolution_);
+      });
+    }
+    ties_.push_back({plan, cost});
+  }
+
+  // The first in candidate order among the equally preferred.
+  RankedPlan Preferred() const {
+    return *std::min_element(ties_.begin(), ties_.end(),
+                             [&](const RankedPlan& a, const RankedPlan& b) {
+                               return PreferenceOf(a.plan, device_) < PreferenceOf(b.plan, device_);
+                             });
+  }
+
+ private:
+  const DeviceSpec& device_;
+  double resolution_;
+  double cheapest_us_ = 0;
+  std::vector<RankedPlan> ties_;
 };
 
 // Counts refusals by rule; writes a sentence only for the first of each.
@@ -97,7 +130,9 @@ absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
                                     const DeviceSpec& device, const SearchOptions& options) {
   FUSEBOX_RETURN_IF_ERROR(FfnProblem::Create(problem).status());
   SearchReport report;
-  Ranking ranking(static_cast<size_t>(std::max(options.max_runners_up, 0)) + 1);
+  const auto max_runners_up = static_cast<size_t>(std::max(options.max_runners_up, 0));
+  Ranking ranking(max_runners_up + 1);
+  NearTies ties(device);
   Refusals refusals(device);
   ForEachCandidate(problem, token_tile, device, [&](const FusionPlan& plan) {
     ++report.num_candidates;
@@ -106,13 +141,17 @@ absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
       return;
     }
     ++report.num_legal;
-    ranking.Offer(plan, EstimateCost(plan, device, options.boundary));
+    const CostBreakdown cost = EstimateCost(plan, device, options.boundary);
+    ranking.Offer(plan, cost);
+    ties.Offer(plan, cost);
   });
   report.refused = refusals.Take();
   if (report.num_legal == 0) return NothingLegal(problem, token_tile, device, report.refused);
   report.runners_up = ranking.Take();
-  report.best = std::move(report.runners_up.front());
-  report.runners_up.erase(report.runners_up.begin());
+  report.best = ties.Preferred();
+  std::erase_if(report.runners_up,
+                [&](const RankedPlan& ranked) { return ranked.plan == report.best.plan; });
+  if (report.runners_up.size() > max_runners_up) report.runners_up.resize(max_runners_up);
   return report;
 }
 

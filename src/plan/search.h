@@ -1,5 +1,6 @@
 // Search picks the plan of an op: every candidate is judged by the rules, every legal one by the
-// cost model, the cheapest wins, ties by candidate order. Invariant: a pure function of (problem,
+// cost model; among the plans that the model cannot tell from the cheapest the preferred one wins
+// (preference.h), ties by candidate order. Invariant: a pure function of (problem,
 // token tile, device, options); the plan it returns is legal.
 #ifndef FUSEBOX_SRC_PLAN_SEARCH_H_
 #define FUSEBOX_SRC_PLAN_SEARCH_H_

@@ -48,7 +48,7 @@ TEST(CostModelTest, APlainBoundaryCostsMore) {
   EXPECT_GT(plain.us(), EstimateCost(SomePlan(), H200()).us());
 }
 
-TEST(CostModelTest, PatiencePaysOnlyWherePartialSumsAreMany) {
+TEST(CostModelTest, PatiencePaysWherePartialSumsAreMany) {
   FusionPlan plan = SomePlan();
   const double patient_at_8 = EstimateCost(plan, H200()).us();
   plan.token_tile = 32;
@@ -56,7 +56,7 @@ TEST(CostModelTest, PatiencePaysOnlyWherePartialSumsAreMany) {
   plan.combine_patience_cycles = 0;
   EXPECT_GT(EstimateCost(plan, H200()).us(), patient_at_32 + 2);
   plan.token_tile = 8;
-  EXPECT_LT(EstimateCost(plan, H200()).us(), patient_at_8);
+  EXPECT_NEAR(EstimateCost(plan, H200()).us(), patient_at_8, 0.5);
 }
 
 TEST(CostModelTest, MoreTokensCostMoreCombine) {

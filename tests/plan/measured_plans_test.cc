@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/plan/cost_model.h"
 #include "src/plan/legality.h"
+#include "src/plan/preference.h"
 #include "tests/plan/some_plan.h"
 
 namespace fusebox {
@@ -86,11 +87,26 @@ TEST(MeasuredPlansTest, TimesAreNear) {
   for (const auto& [name, plans] : ReadMeasurements(H200())) {
     for (const Measurement& plan : plans) errors.push_back(plan.Error());
   }
-  ASSERT_EQ(errors.size(), 382u);
+  ASSERT_EQ(errors.size(), 546u);
   std::printf("error: median %.3f, 90 %% below %.3f\n", Quantile(errors, 0.5),
               Quantile(errors, 0.9));
   EXPECT_LT(Quantile(errors, 0.5), 0.05);
   EXPECT_LT(Quantile(errors, 0.9), 0.15);
+}
+
+// As Search chooses: of those that the model cannot tell from the cheapest the preferred one.
+Measurement ChoiceAmong(std::vector<Measurement> plans, const DeviceSpec& device) {
+  const auto predicted = [](const Measurement& a, const Measurement& b) {
+    return a.predicted_us < b.predicted_us;
+  };
+  const double cheapest_us = std::min_element(plans.begin(), plans.end(), predicted)->predicted_us;
+  std::erase_if(plans, [&](const Measurement& plan) {
+    return plan.predicted_us > cheapest_us * (1 + device.model_resolution);
+  });
+  return *std::min_element(plans.begin(), plans.end(),
+                           [&](const Measurement& a, const Measurement& b) {
+                             return PreferenceOf(a.plan, device) < PreferenceOf(b.plan, device);
+                           });
 }
 
 TEST(MeasuredPlansTest, TheChoiceIsNearTheBest) {
@@ -104,15 +120,12 @@ TEST(MeasuredPlansTest, TheChoiceIsNearTheBest) {
       if (FirstBrokenRule(plan.plan, device) == nullptr) legal.push_back(plan);
     }
     if (legal.empty()) continue;
-    const auto predicted = [](const Measurement& a, const Measurement& b) {
-      return a.predicted_us < b.predicted_us;
-    };
-    const Measurement& choice = *std::min_element(legal.begin(), legal.end(), predicted);
+    const Measurement choice = ChoiceAmong(legal, device);
     const double regret = choice.measured_us / best_us;
     std::printf(
         "%-40s %2zu plans, rank correlation %.2f, best %7.2f us, choice %7.2f, regret %.3f\n",
         name.c_str(), plans.size(), Spearman(plans), best_us, choice.measured_us, regret);
-    EXPECT_LT(regret, 1.08) << name << ": " << choice.plan.ToJson();
+    EXPECT_LT(regret, 1.15) << name << ": " << choice.plan.ToJson();
     if (plans.size() >= 20) {
       EXPECT_GT(Spearman(plans), 0.75) << name;
     }
@@ -136,11 +149,13 @@ constexpr FittedConstant kFitted[] = {
     {"launch_us", &DeviceSpec::launch_us},
     {"held_slots", &DeviceSpec::held_slots},
     {"producer_box_ns", &DeviceSpec::producer_box_ns},
+    {"wgmma_ns", &DeviceSpec::wgmma_ns},
     {"wgmma_ns_per_token", &DeviceSpec::wgmma_ns_per_token},
     {"k_exchange_ns", &DeviceSpec::k_exchange_ns},
     {"combine_unit_ns", &DeviceSpec::combine_unit_ns},
     {"combine_pass_ns", &DeviceSpec::combine_pass_ns},
     {"combine_patience_ns", &DeviceSpec::combine_patience_ns},
+    {"combine_party_ns", &DeviceSpec::combine_party_ns},
 };
 
 // Squares of the relative errors, but linear beyond 8 %, so that a few plans that the model does

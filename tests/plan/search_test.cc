@@ -8,6 +8,7 @@
 
 #include "src/base/status.h"
 #include "src/plan/legality.h"
+#include "src/plan/preference.h"
 #include "tests/plan/model_dims.h"
 #include "tests/plan/some_plan.h"
 
@@ -26,10 +27,21 @@ TEST(SearchTest, ReturnsALegalPlanAndAccountsForEveryCandidate) {
   }
   EXPECT_EQ(report->num_legal + refused, report->num_candidates);
   ASSERT_EQ(report->runners_up.size(), 8u);
-  double previous = report->best.cost.us() - 0.001;
+  const double cheapest = report->runners_up[0].cost.us();
+  EXPECT_LE(report->best.cost.us(), cheapest * (1 + H200().model_resolution));
+  double previous = 0;
   for (const RankedPlan& ranked : report->runners_up) {
     EXPECT_GE(ranked.cost.us(), previous - 0.001);
     previous = ranked.cost.us();
+  }
+}
+
+TEST(SearchTest, PrefersAmongPlansThatTheModelCannotTellApart) {
+  const SearchReport report = Search(SomePlan().problem, 8, H200()).value();
+  for (const RankedPlan& ranked : report.runners_up) {
+    if (ranked.cost.us() > report.best.cost.us()) break;
+    EXPECT_LE(PreferenceOf(report.best.plan, H200()), PreferenceOf(ranked.plan, H200()))
+        << ranked.plan.Summary();
   }
 }
 
