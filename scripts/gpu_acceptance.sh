@@ -23,7 +23,7 @@ phases=("$@")
 ((${#phases[@]} > 0)) || phases=("${all_phases[@]}")
 fusebox="$bin/fusebox"
 commit="${FUSEBOX_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}"
-export FUSEBOX_CACHE_DIR="${FUSEBOX_CACHE_DIR:-$out/cache}"
+export FUSEBOX_CACHE_DIR="${FUSEBOX_CACHE_DIR:-${TMPDIR:-/tmp}/fusebox-acceptance-cache}"
 
 models=()
 for model in "${verified_models[@]}"; do models+=(--model "bench/models/$model.json"); done

@@ -22,6 +22,7 @@ absl::StatusOr<MeasureKernels> MeasureKernels::Load(GpuSession& session) {
   FUSEBOX_ASSIGN_OR_RETURN(kernels.fill_, kernels.module_.Find(kFillUniformEntry));
   FUSEBOX_ASSIGN_OR_RETURN(kernels.scale_, kernels.module_.Find(kScaleInPlaceEntry));
   FUSEBOX_ASSIGN_OR_RETURN(kernels.read_, kernels.module_.Find(kReadStreamEntry));
+  FUSEBOX_RETURN_IF_ERROR(kernels.module_.AllowDynamicSmem(kernels.read_, kStreamSmemBytes));
   return kernels;
 }
 

@@ -27,14 +27,14 @@ absl::StatusOr<CUfunction> ToolModule::Find(const char* entry) const {
   return function;
 }
 
+absl::Status ToolModule::AllowDynamicSmem(CUfunction function, int bytes) const {
+  return session_->Check(session_->api().FuncSetAttribute(
+                             function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+                         "cuFuncSetAttribute");
+}
+
 absl::Status ToolModule::LaunchRaw(CUfunction function, const ToolGrid& grid, void** parameters,
                                    CUstream stream) const {
-  if (grid.dynamic_smem_bytes > 48 * 1024) {  // beyond it a kernel has to ask
-    FUSEBOX_RETURN_IF_ERROR(session_->Check(
-        session_->api().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                         grid.dynamic_smem_bytes),
-        "cuFuncSetAttribute"));
-  }
   return session_->Check(
       session_->api().LaunchKernel(
           function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,

@@ -25,6 +25,8 @@ class ToolModule {
   static absl::StatusOr<ToolModule> Load(GpuSession& session, const KernelSource& source);
 
   absl::StatusOr<CUfunction> Find(const char* entry) const;
+  // Needed once before launches with more than 48 KiB.
+  absl::Status AllowDynamicSmem(CUfunction function, int bytes) const;
 
   // `parameters` point at the arguments, in the kernel's order and of its types. Asynchronous.
   template <size_t kCount>
