@@ -47,16 +47,40 @@ def newest_rows(runs):
     return [newest[key] for key in sorted(newest, key=lambda key: tuple(str(part).zfill(8) for part in key))]
 
 
-def figure(value, decimals):
-    return "-" if value is None else f"{value:.{decimals}f}"
+def short_model(row):
+    return pathlib.PurePath(row["model"]).name.removesuffix(".json").split("--")[-1]
 
 
-def row_line(row, baselines):
-    model = pathlib.PurePath(row["model"]).name.removesuffix(".json")
-    cells = [model, f"`{row['op']}`", str(row["tokens"]), row["variant"], row["neighbours"],
-             figure(row["us"], 2), figure(row["floor_us"], 2), figure(row["ratio"], 2)]
-    cells += [figure(row.get("baselines", {}).get(name), 2) for name in baselines]
-    return "| " + " | ".join(cells) + " |"
+def cell(of_tokens):
+    """Times of one model and token count: ours by neighbour, then each baseline."""
+    rows = {row["neighbours"]: row for row in of_tokens}
+    ours = rows.get("fusebox", next(iter(rows.values())))
+    parts = [f"**{ours['us']:.1f}** ({ours['ratio']:.2f}x)"]
+    if "foreign" in rows:
+        parts.append(f"{rows['foreign']['us']:.1f}")
+    parts += [f"{us:.1f}" for _, us in sorted(ours.get("baselines", {}).items())]
+    return " / ".join(parts)
+
+
+def ffn_table(rows):
+    """A line a model, a column a token count; rows of one variant, of one op each model."""
+    tokens = sorted({row["tokens"] for row in rows})
+    lines = ["| model | floor | " + " | ".join(f"M={count}" for count in tokens) + " |",
+             "|---|--:|" + "--:|" * len(tokens)]
+    for op, model in sorted({(row["op"], short_model(row)) for row in rows}, key=lambda key: key[::-1]):
+        of_model = [row for row in rows if (row["op"], short_model(row)) == (op, model)]
+        cells = [cell(of_tokens) if (of_tokens := [row for row in of_model if row["tokens"] == count])
+                 else "-" for count in tokens]
+        lines.append(f"| {model} | {min(row['floor_us'] for row in of_model):.1f} | " +
+                     " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def launch_cost_line(rows):
+    beyond = [row["us"] - row["floor_us"] for row in rows]
+    return ("A launch costs the CPU "
+            f"{min(beyond):.2f} to {max(beyond):.2f} us beyond a bare `cuLaunchKernelEx` "
+            f"({min(row['floor_us'] for row in rows):.1f} to {max(row['floor_us'] for row in rows):.1f} us).")
 
 
 def table_of(runs):
@@ -69,14 +93,17 @@ def table_of(runs):
         baselines = sorted({name for _, row in of_gpu for name in row.get("baselines", {})})
         dates = sorted({str(run["date"])[:10] for run, _ in of_gpu})
         drivers = sorted({f"driver {run['driver']}, CUDA {run['cuda']}" for run, _ in of_gpu})
-        heads = ["model", "op", "tokens", "variant", "neighbours", "us", "floor us", "ratio",
-                 *(f"{name} us" for name in baselines)]
-        parts.append("\n".join([
-            f"{gpu}; {'; '.join(drivers)}; measured {dates[0] if len(dates) == 1 else f'{dates[0]} to {dates[-1]}'}.",
-            "",
-            "| " + " | ".join(heads) + " |",
-            "|" + "---|" * 5 + "--:|" * (len(heads) - 5),
-            *(row_line(row, baselines) for _, row in of_gpu)]))
+        when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        parts.append(f"{gpu}; {'; '.join(drivers)}; measured {when}. Times in us: "
+                     "**behind another Fusebox kernel** (ratio to the floor of the same run) / behind a "
+                     "foreign kernel" + "".join(f" / {name} in a graph" for name in baselines) + ".")
+        for variant in sorted({row["variant"] for _, row in of_gpu if row["bench"] == "ffn"}):
+            parts.append(f"ffn, {variant}:")
+            parts.append(ffn_table([row for _, row in of_gpu
+                                    if row["bench"] == "ffn" and row["variant"] == variant]))
+        launches = [row for _, row in of_gpu if row["bench"] == "launch_cost"]
+        if launches:
+            parts.append(launch_cost_line(launches))
     return "\n\n".join(parts)
 
 
