@@ -12,11 +12,11 @@ struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
 
-// Parameters of the ffn kernel, by value as one __grid_constant__.
-//   gate, up: [intermediate, hidden] bf16, boxes of [rows_per_cta rows, 64 k]; plain ops use `up`
-//   alone (gate = up's copy) down:     [hidden, intermediate] bf16, boxes of [rows_per_pass rows,
-//   64 k] x:        [tokens, hidden] bf16, boxes of [token_tile rows, 64 k]; rows at and beyond
-//   `tokens` read as zero All with 128-byte swizzle, L2 promotion 128 B, zero fill out of bounds.
+// Parameters of the ffn kernel, by value as one __grid_constant__. The tensor maps are row-major
+// bf16 with 128-byte swizzle, L2 promotion 128 B and zero fill out of bounds:
+// - gate, up: [intermediate, hidden], boxes of [rows_per_cta, 64]. A plain op reads `up` alone.
+// - down: [hidden, intermediate], boxes of [rows_per_pass, 64].
+// - x: [tokens, hidden], boxes of [token_tile, 64]; rows at and beyond `tokens` read as zero.
 struct FfnParams {
   TensorMap gate;
   TensorMap up;
