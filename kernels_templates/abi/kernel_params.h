@@ -25,6 +25,10 @@ struct FfnParams {
   unsigned short* y;  // [tokens, hidden] bf16, row stride y_stride elements
   // [tokens, hidden] bf16; read only in residual mode add_after; may alias y.
   const unsigned short* residual;
+  // [intermediate], [intermediate] and [hidden]; read only where the op has the bias.
+  const unsigned short* gate_bias;
+  const unsigned short* up_bias;
+  const unsigned short* down_bias;
   // Report, counters, partial sums; report and counters are zero between launches.
   unsigned int* workspace;
   long long y_stride;         // elements

@@ -172,11 +172,12 @@ struct OrderedPartials {
 
   __device__ __forceinline__ void WriteOutput(u32 token, u32 row, float value) const {
     if (token >= params.tokens) return;
-    u16 bits = static_cast<u16>(ptx::PackBf16(value, 0.0f));
+    if constexpr (Plan::kDownBias) value += ptx::Widen<Plan::kDType>(params.down_bias[row]);
+    u16 bits = ptx::Narrow<Plan::kDType>(value);
     if constexpr (Plan::kAddResidual) {
       const u16 residual = params.residual[token * params.residual_stride + row];
-      bits = static_cast<u16>(
-          ptx::PackBf16(ptx::Bf16ToFloat(bits) + ptx::Bf16ToFloat(residual), 0.0f));
+      bits = ptx::Narrow<Plan::kDType>(ptx::Widen<Plan::kDType>(bits) +
+                                       ptx::Widen<Plan::kDType>(residual));
     }
     params.y[token * params.y_stride + row] = bits;
   }

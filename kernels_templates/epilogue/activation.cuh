@@ -6,7 +6,7 @@
 
 namespace fusebox {
 
-enum class Activation { kSilu, kGeluErf, kRelu };
+enum class Activation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared };
 
 template <Activation kActivation>
 __device__ __forceinline__ float Activate(float v) {
@@ -16,8 +16,17 @@ __device__ __forceinline__ float Activate(float v) {
   } else if constexpr (kActivation == Activation::kGeluErf) {
     constexpr float kSqrtHalf = 0.7071067811865476f;
     return 0.5f * v * (1.0f + erff(v * kSqrtHalf));
+  } else if constexpr (kActivation == Activation::kGeluTanh) {
+    // 0.5 v (1 + tanh(u)) = v sigmoid(2u), u = sqrt(2/pi) (v + 0.044715 v^3)
+    constexpr float kTwoSqrtTwoOverPi = 1.5957691216057308f;
+    constexpr float kLog2E = 1.4426950408889634f;
+    const float two_u = kTwoSqrtTwoOverPi * (v + 0.044715f * v * v * v);
+    return v * ptx::Reciprocal(1.0f + ptx::Exp2(-kLog2E * two_u));
+  } else if constexpr (kActivation == Activation::kReluSquared) {
+    const float positive = v < 0.0f ? 0.0f : v;
+    return positive * positive;
   } else {
-    static_assert(kActivation == Activation::kRelu, "Activation must be silu, gelu_erf or relu");
+    static_assert(kActivation == Activation::kRelu, "an activation without a function");
     return v < 0.0f ? 0.0f : v;  // a NaN stays one, as in PyTorch
   }
 }

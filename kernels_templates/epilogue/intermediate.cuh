@@ -1,6 +1,7 @@
-// h = bf16(act(gate) * up), written to this CTA's slice of the cluster's chunk in shared memory.
-// Layout of the chunk: granules of 8 columns; a granule is token_tile rows of 16 bytes (wgmma core
-// matrices without swizzle), so every CTA's slice is contiguous and can be pushed whole.
+// h = act(gate) * up, rounded to the dtype, written to this CTA's slice of the cluster's chunk in
+// shared memory. Layout of the chunk: granules of 8 columns; a granule is token_tile rows of 16
+// bytes (wgmma core matrices without swizzle), so every CTA's slice is contiguous and can be pushed
+// whole.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_INTERMEDIATE_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_INTERMEDIATE_CUH_
 
@@ -10,33 +11,68 @@
 
 namespace fusebox {
 
+// Where intermediate values are rounded to the dtype: kFused nowhere but in h itself; kEngine as
+// separate operations do: each projection's output, and the activation's.
+enum class Rounding { kFused, kEngine };
+
+template <typename Plan>
+__device__ __forceinline__ float RoundAsEngine(float value) {
+  return Plan::kRounding == Rounding::kEngine ? ptx::Round<Plan::kDType>(value) : value;
+}
+
+// The biases of a row of gate (plain: of up) and of up; 0 where the op has none or the row is none.
+struct UpBiases {
+  float first = 0.0f;
+  float second = 0.0f;
+};
+
+template <typename Plan>
+__device__ __forceinline__ UpBiases LoadUpBiases(const FfnParams& params, u32 row) {
+  UpBiases biases;
+  if constexpr (Plan::kUpBias) {
+    if (row < Plan::kIntermediate) {
+      biases.first =
+          ptx::Widen<Plan::kDType>((Plan::kGated ? params.gate_bias : params.up_bias)[row]);
+      if (Plan::kGated) biases.second = ptx::Widen<Plan::kDType>(params.up_bias[row]);
+    }
+  }
+  return biases;
+}
+
 template <typename Plan>
 __device__ __forceinline__ float IntermediateValue(const UpAccumulators<Plan>& sums, int tile,
-                                                   int element) {
-  const float first = Activate<Plan::kActivation>(sums.values[0][tile][element]);
-  if constexpr (Plan::kGated) return first * sums.values[1][tile][element];
+                                                   int element, const UpBiases& biases) {
+  const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation>(
+      RoundAsEngine<Plan>(sums.values[0][tile][element] + biases.first)));
+  if constexpr (Plan::kGated)
+    return first * RoundAsEngine<Plan>(sums.values[1][tile][element] + biases.second);
   return first;
 }
 
-// `slice` is the shared address of this CTA's first granule.
+// `slice` is the shared address of this CTA's first granule, `first_row` its intermediate row.
 template <typename Plan>
-__device__ __forceinline__ void StoreIntermediate(const UpAccumulators<Plan>& sums, u32 slice,
-                                                  u32 row_group) {
+__device__ __forceinline__ void StoreIntermediate(const FfnParams& params,
+                                                  const UpAccumulators<Plan>& sums, u32 slice,
+                                                  u32 first_row, u32 row_group) {
   using Smem = FfnSmem<Plan>;
   const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;
   const u32 lane = threadIdx.x % kWarpThreads;
 #pragma unroll
   for (int tile = 0; tile < Smem::kUpTiles; ++tile) {
-    const u32 row = (row_group + tile * Smem::kRowWarpgroups) * kWgmmaRows +
-                    warp * 16;  // first of the warp's 16 rows
+    // First of the warp's 16 rows.
+    const u32 row = (row_group + tile * Smem::kRowWarpgroups) * kWgmmaRows + warp * 16;
     if (row >= Plan::kUpRowsPerCta) continue;
     const bool both = row + 8 < Plan::kUpRowsPerCta;  // the lower 8 rows exist too
+    const UpBiases upper_biases = LoadUpBiases<Plan>(params, first_row + row + lane / 4);
+    const UpBiases lower_biases = LoadUpBiases<Plan>(params, first_row + row + 8 + lane / 4);
 #pragma unroll
     for (int block = 0; block < Plan::kTokenTile / 8; ++block) {
-      const u32 upper = ptx::PackBf16(IntermediateValue(sums, tile, 4 * block),
-                                      IntermediateValue(sums, tile, 4 * block + 1));
-      const u32 lower = ptx::PackBf16(IntermediateValue(sums, tile, 4 * block + 2),
-                                      IntermediateValue(sums, tile, 4 * block + 3));
+      const u32 upper =
+          ptx::Pack<Plan::kDType>(IntermediateValue(sums, tile, 4 * block, upper_biases),
+                                  IntermediateValue(sums, tile, 4 * block + 1, upper_biases));
+      const u32 lower =
+          ptx::Pack<Plan::kDType>(IntermediateValue(sums, tile, 4 * block + 2, lower_biases),
+                                  IntermediateValue(sums, tile, 4 * block + 3, lower_biases));
       // Lanes 0..7 address the tokens of the upper granule, lanes 8..15 those of the lower one.
       const u32 address = slice + (row / 8 + (both ? lane / 8 % 2 : 0)) * Smem::kGranuleBytes +
                           (block * 8 + lane % 8) * 16;

@@ -65,7 +65,8 @@ __device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRi
     RunUpPhase<Plan>(sums, weights, activations, row_group, k_group, params.workspace);
     SumOverKGroups<Plan>(sums, rings.exchange, row_group, k_group);
     if (k_group == 0 && row_group < DsmGather<Plan>::kPushers) {
-      StoreIntermediate<Plan>(sums, rings.gather.Slice(rank), row_group);
+      const u32 first_row = partials.cluster * Smem::kChunkRows + rank * Plan::kUpRowsPerCta;
+      StoreIntermediate<Plan>(params, sums, rings.gather.Slice(rank), first_row, row_group);
       rings.gather.Push(rank, row_group);
     }
   }

@@ -83,7 +83,8 @@ __device__ __forceinline__ void RunUpPhase(UpAccumulators<Plan>& sums, WeightRea
           const u64 a = ptx::DescribeSwizzled128(
               weight_slot + (box * Smem::kUpMatrices + matrix) * Smem::kUpBoxBytes +
               tile_index * (kWgmmaRows * kBoxRowBytes) + in_box);
-          ptx::Wgmma<Plan::kTokenTile>(sums.values[matrix][tile], a, b, slot + i != 0);
+          ptx::Wgmma<Plan::kDType, Plan::kTokenTile>(sums.values[matrix][tile], a, b,
+                                                     slot + i != 0);
         }
       }
     }
@@ -118,7 +119,7 @@ __device__ __forceinline__ void IssueDownSlot(DownAccumulators<Plan>& sums, u32 
           RealTile(warpgroup + tile * Plan::kConsumerWarpgroups, Smem::kDownRowTiles);
       const u64 a = ptx::DescribeSwizzled128(weight_slot + box * Smem::kDownBoxBytes +
                                              tile_index * (kWgmmaRows * kBoxRowBytes) + in_box);
-      ptx::Wgmma<Plan::kTokenTile>(sums.values[tile], a, b, column + step != 0);
+      ptx::Wgmma<Plan::kDType, Plan::kTokenTile>(sums.values[tile], a, b, column + step != 0);
     }
   }
 }
