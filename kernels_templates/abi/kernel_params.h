@@ -25,6 +25,14 @@ struct FfnParams {
   unsigned short* y;  // [tokens, hidden] bf16, row stride y_stride elements
   // [tokens, hidden] bf16; read only in residual mode add_after; may alias y.
   const unsigned short* residual;
+  // Modes add_before_norm: x + residual, [tokens, hidden]; may alias residual.
+  unsigned short* residual_out;
+  // Ops with a norm: x for generic loads (its tensor map is then of the workspace's rows), and the
+  // norms' weights [hidden]; norm_bias may be null.
+  const unsigned short* x_rows;
+  const unsigned short* norm_weight;
+  const unsigned short* norm_bias;
+  const unsigned short* second_norm_weight;
   // [intermediate], [intermediate] and [hidden]; read only where the op has the bias.
   const unsigned short* gate_bias;
   const unsigned short* up_bias;
@@ -33,8 +41,10 @@ struct FfnParams {
   unsigned int* workspace;
   long long y_stride;         // elements
   long long residual_stride;  // elements
+  long long residual_out_stride;
+  long long x_stride;
   unsigned int tokens;        // 0 <= tokens <= token_tile
-  unsigned int reserved;
+  float eps;
 };
 
 }  // namespace fusebox

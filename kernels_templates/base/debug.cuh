@@ -18,6 +18,7 @@ enum class SpinSite : u32 {
   kActivationEmpty = 4,  // activation producer for a free slot
   kIntermediate = 5,     // consumers for the cluster's h
   kWeightLanded = 7,     // weight producer for an earlier slot to land
+  kRows = 8,             // readers for the cluster's normalised rows
   kPartialsStored = 6,   // combiner warps for the consumers' partial sums
 };
 

@@ -107,9 +107,8 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params,
 
 template <typename Plan>
 __device__ __forceinline__ void ProduceActivations(const FfnParams& params,
-                                                   const ActivationRing<Plan>& ring) {
+                                                   const ActivationRing<Plan>& ring, int row) {
   using Smem = FfnSmem<Plan>;
-  ptx::GridDependencyWait();  // x is the previous kernel's output
   RingCursor<Plan::kActivationSlots> cursor;
   for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
     WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),

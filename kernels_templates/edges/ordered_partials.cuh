@@ -15,20 +15,20 @@
 #define FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
 
 #include "kernels_templates/base/debug.cuh"
+#include "kernels_templates/epilogue/sandwich_norm.cuh"
 #include "kernels_templates/mma/ffn_phases.cuh"
+#include "kernels_templates/prologue/normalized_rows.cuh"
 #include "kernels_templates/ptx/convert.cuh"
 #include "kernels_templates/ptx/global_memory.cuh"
 
 namespace fusebox {
 
 constexpr int kCombinerWarps = 2;
-// The workspace: a debug report, one counter a unit (zero between launches), the partial sums.
-constexpr int kReportWords = 256;
-constexpr int kCounterWords = 16128;
 
 template <typename Plan>
 struct OrderedPartials {
   using Smem = FfnSmem<Plan>;
+  using Workspace = FfnWorkspace<Plan>;
   // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's
   // fragments for 8 tokens (one block): 32 lanes x 16 bytes.
   // Units of a pass are numbered block * kPassStrips + strip.
@@ -37,11 +37,16 @@ struct OrderedPartials {
   static constexpr int kPassStrips = Smem::kDownTiles * kWarps;
   static constexpr int kPassUnits = kPassStrips * kBlocks;
   static constexpr int kUnits = Plan::kDownPasses * kPassUnits;
+  // Units of all CTAs that make 8 tokens' outputs: 16 rows each.
+  static constexpr int kBlockUnits =
+      Plan::kClusterSize * Plan::kDownPasses * CeilDiv(Plan::kDownRowsPerPass, 16);
   static constexpr int kBatch = Min(Plan::kNumClusters, 16);  // loads in flight a lane
-  static_assert(Plan::kClusterSize * kUnits <= kCounterWords,
+  static_assert(Plan::kClusterSize * kUnits <=
+                    Workspace::kCounterBytes / 4 - Workspace::kBlockCounters,
                 "counters_fit: more units than counters");
 
   const FfnParams& params;
+  const NormalizedRows<Plan>& rows;
   u32 stored;  // shared address of the mbarriers, one for each pass but the last
   u32 cluster;
   u32 rank;
@@ -54,10 +59,11 @@ struct OrderedPartials {
   }
 
   __device__ __forceinline__ u32* Counter(u32 pass, u32 unit) const {
-    return params.workspace + kReportWords + (rank * Plan::kDownPasses + pass) * kPassUnits + unit;
+    return params.workspace + Workspace::kCounters / 4 +
+           (rank * Plan::kDownPasses + pass) * kPassUnits + unit;
   }
   __device__ __forceinline__ Float4* Partial(u32 of_cluster, u32 pass, u32 unit) const {
-    auto* partials = reinterpret_cast<Float4*>(params.workspace + kReportWords + kCounterWords);
+    auto* partials = reinterpret_cast<Float4*>(params.workspace + Workspace::kPartials / 4);
     const u32 cta = of_cluster * Plan::kClusterSize + rank;
     return partials + ((cta * Plan::kDownPasses + pass) * kPassUnits + unit) * kWarpThreads + lane;
   }
@@ -116,7 +122,10 @@ struct OrderedPartials {
       const bool draws = done + lane < kCount && Exists(unit);
       u32 last = __ballot_sync(0xffffffffu, draws && Arrive(pass, unit));
       while (last != 0) {
-        WriteUnit(pass, first + (done + __ffs(last) - 1) * step);
+        const u32 finished = first + (done + __ffs(last) - 1) * step;
+        WriteUnit(pass, finished);
+        if constexpr (Plan::kResidualMode == ResidualMode::kSandwich)
+          SandwichNorm<Plan>{params, lane}.Arrive(finished / kPassStrips, kBlockUnits);
         last &= last - 1;
       }
     }
@@ -174,10 +183,17 @@ struct OrderedPartials {
     if (token >= params.tokens) return;
     if constexpr (Plan::kDownBias) value += ptx::Widen<Plan::kDType>(params.down_bias[row]);
     u16 bits = ptx::Narrow<Plan::kDType>(value);
-    if constexpr (Plan::kAddResidual) {
+    if constexpr (Plan::kResidualMode == ResidualMode::kAddAfter) {
       const u16 residual = params.residual[token * params.residual_stride + row];
       bits = ptx::Narrow<Plan::kDType>(ptx::Widen<Plan::kDType>(bits) +
                                        ptx::Widen<Plan::kDType>(residual));
+    } else if constexpr (Plan::kResidualMode == ResidualMode::kAddBeforeNorm) {
+      // All clusters have read x and residual by now, so residual_out may be residual.
+      params.residual_out[token * params.residual_out_stride + row] =
+          rows.Row(Workspace::kSums, token)[row];
+    } else if constexpr (Plan::kResidualMode == ResidualMode::kSandwich) {
+      SandwichNorm<Plan>{params, lane}.Output(token)[row] = bits;
+      return;
     }
     params.y[token * params.y_stride + row] = bits;
   }

@@ -36,6 +36,8 @@ struct FfnRings {
   DsmGather<Plan> gather;
   u32 stored;
   u32 exchange;
+  u32 scratch;
+  u32 rows_ready;
 
   __device__ __forceinline__ explicit FfnRings(u32 base)
       : weights{base + FfnSmem<Plan>::kRing, base + FfnSmem<Plan>::kBarriers},
@@ -45,18 +47,25 @@ struct FfnRings {
                base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16},
         stored(base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16 +
                8),
-        exchange(base + FfnSmem<Plan>::kExchange) {}
+        exchange(base + FfnSmem<Plan>::kExchange),
+        scratch(base + FfnSmem<Plan>::kScratch),
+        rows_ready(stored + (Plan::kDownPasses - 1) * 8) {}
 };
 
 template <typename Plan>
 __device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRings<Plan>& rings,
-                                            const OrderedPartials<Plan>& partials, u32 rank) {
+                                            const OrderedPartials<Plan>& partials,
+                                            const NormalizedRows<Plan>& rows, u32 rank) {
   using Smem = FfnSmem<Plan>;
   const u32 warp = threadIdx.x / kWarpThreads - 4;
   const u32 warpgroup = warp / 4;
   const u32 row_group = warpgroup % Smem::kRowWarpgroups;
   const u32 k_group = warpgroup / Smem::kRowWarpgroups;
   ptx::ClusterWait();  // peers' barriers are initialised
+  if constexpr (Plan::kHasNorm) {
+    ptx::GridDependencyWait();  // x is the previous kernel's output
+    rows.Produce(threadIdx.x - kWarpgroupThreads);
+  }
 
   WeightReader<Plan> weights{rings.weights};
   {
@@ -73,6 +82,7 @@ __device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRi
   rings.gather.Wait(params.workspace);
   ptx::ClusterArrive();       // all slices have come: peers may leave
   ptx::GridDependencyWait();  // the workspace and y are ours from here
+  if constexpr (Plan::kHasNorm) rows.Wait();
 
   for (u32 pass = 0; pass < Plan::kDownPasses; ++pass) {
     DownAccumulators<Plan> sums;
@@ -99,27 +109,36 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
   const u32 rank = ptx::ClusterCtaRank();
   const u32 cluster = blockIdx.x / Plan::kClusterSize;
   const u32 lane = threadIdx.x % kWarpThreads;
-  const OrderedPartials<Plan> partials{params, rings.stored, cluster, rank, lane};
+  const NormalizedRows<Plan> rows{params, rings.rows_ready, rings.scratch, cluster, rank};
+  const OrderedPartials<Plan> partials{params, rows, rings.stored, cluster, rank, lane};
 
   if (threadIdx.x == 0) {
     rings.weights.Init(Plan::kConsumerWarpgroups * 4);
     rings.activations.Init(Plan::kConsumerWarpgroups * 4);
     rings.gather.Init();
     partials.Init();
+    if (Plan::kHasNorm) rows.Init();
     ptx::FenceMbarrierInit();
     ptx::LaunchDependents();
   }
   ptx::ClusterArrive();  // thread 0's inits are released to the cluster
 
   if (role == WarpRole::kConsumer) {
-    RunConsumer<Plan>(params, rings, partials, rank);
+    RunConsumer<Plan>(params, rings, partials, rows, rank);
   } else {
     // Thread 0 initialised the barriers itself, so the weight stream need not wait for anybody.
     if (role == WarpRole::kWeightProducer && lane == 0)
       ProduceWeights<Plan>(params, rings.weights, cluster, rank);
     ptx::ClusterWait();
-    if (role == WarpRole::kActivationProducer && lane == 0)
-      ProduceActivations<Plan>(params, rings.activations);
+    if (role == WarpRole::kActivationProducer && lane == 0) {
+      if constexpr (Plan::kHasNorm) {
+        rows.WaitForCopies();
+        ProduceActivations<Plan>(params, rings.activations, cluster * Plan::kTokenTile);
+      } else {
+        ptx::GridDependencyWait();  // x is the previous kernel's output
+        ProduceActivations<Plan>(params, rings.activations, 0);
+      }
+    }
     if (role == WarpRole::kCombiner) {
       ptx::GridDependencyWait();
       partials.FinishPasses(threadIdx.x / kWarpThreads - 2);

@@ -63,6 +63,9 @@ __device__ __forceinline__ float Reciprocal(float x) {
   return y;
 }
 
+// 1/sqrt(x), correctly rounded square root and division, as engines compute it.
+__device__ __forceinline__ float ReciprocalSquareRoot(float x) { return __frcp_rn(__fsqrt_rn(x)); }
+
 }  // namespace fusebox::ptx
 
 #endif  // FUSEBOX_KERNELS_TEMPLATES_PTX_CONVERT_CUH_

@@ -7,6 +7,26 @@
 
 namespace fusebox::ptx {
 
+// Sixteen bytes as words.
+struct alignas(16) Words4 {
+  u32 x, y, z, w;
+};
+
+__device__ __forceinline__ Words4 LoadWords(const void* pointer) {
+  Words4 value;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(pointer)
+               : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void StoreWords(void* pointer, Words4 value) {
+  asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
 // Weak accesses that pass by L1 (PTX ISA 9.7.9.8 and 9.7.9.12, .cg): ordered by the counter below,
 // read once.
 __device__ __forceinline__ Float4 LoadThroughL2(const Float4* pointer) {

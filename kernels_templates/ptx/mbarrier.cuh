@@ -38,6 +38,24 @@ __device__ __forceinline__ bool MbarrierTryWait(u32 barrier, u32 parity) {
   return done != 0;
 }
 
+// Arrival at a barrier of the cluster (address from MapToPeer). Release at cluster scope.
+__device__ __forceinline__ void MbarrierArriveCluster(u32 peer_barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(peer_barrier)
+               : "memory");
+}
+
+// MbarrierTryWait with acquire at cluster scope.
+__device__ __forceinline__ bool MbarrierTryWaitCluster(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n .reg .pred p;\n mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+      " selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
 }  // namespace fusebox::ptx
 
 #endif  // FUSEBOX_KERNELS_TEMPLATES_PTX_MBARRIER_CUH_

@@ -25,6 +25,16 @@ __device__ __forceinline__ Float4 LoadShared(u32 address) {
   return value;
 }
 
+__device__ __forceinline__ void StoreSharedFloat(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+
+__device__ __forceinline__ float LoadSharedFloat(u32 address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // Stores 8x8 matrices of 16-bit elements transposed: the row addresses of matrix i come from lanes
 // 8i..8i+7 (PTX ISA 9.7.14.5.16, stmatrix).
 __device__ __forceinline__ void StoreMatrixTransposed(u32 row_address, u32 matrix) {
@@ -48,6 +58,11 @@ __device__ __forceinline__ void NamedBarrier(u32 id, u32 threads) {
 // wgmma), once a barrier has ordered them (PTX ISA 9.7.13.4, fence.proxy.async).
 __device__ __forceinline__ void FenceProxyAsyncShared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The same for stores to global memory that TMA reads.
+__device__ __forceinline__ void FenceProxyAsync() {
+  asm volatile("fence.proxy.async;" ::: "memory");
 }
 
 }  // namespace fusebox::ptx

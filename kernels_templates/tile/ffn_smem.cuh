@@ -46,9 +46,10 @@ struct FfnSmem {
   static constexpr int kActivations = kRing + Plan::kRingSlots * kSlotBytes;
   static constexpr int kIntermediate = kActivations + Plan::kActivationSlots * kActivationSlotBytes;
   static constexpr int kExchange = kIntermediate + Plan::kClusterSize * kSliceBytes;
-  static constexpr int kBarriers = kExchange + kExchangeBytes;
-  static constexpr int kNumBarriers =
-      2 * Plan::kRingSlots + 2 * Plan::kActivationSlots + Plan::kDownPasses;
+  static constexpr int kScratch = kExchange + kExchangeBytes;  // norms: a float a consumer warp
+  static constexpr int kBarriers = kScratch + (Plan::kHasNorm ? 64 : 0);
+  static constexpr int kNumBarriers = 2 * Plan::kRingSlots + 2 * Plan::kActivationSlots +
+                                      Plan::kDownPasses + (Plan::kHasNorm ? 1 : 0);
   // With slack to align the base.
   static constexpr int kTotal = kBarriers + kNumBarriers * 8 + kSmemAlignment;
 
