@@ -9,6 +9,7 @@ constexpr int64_t kElementBytes = 2;    // bf16
 constexpr int64_t kFragmentBytes = 16;  // one thread's part of a 64 x 8 fp32 accumulator block
 constexpr int64_t kWarpgroupThreads = 128;
 constexpr int64_t kBarrierBytes = 8;
+constexpr int64_t kScratchBytes = 64;
 
 }  // namespace
 
@@ -42,9 +43,12 @@ Footprint FootprintOf(const FusionPlan& plan) {
   f.exchange_bytes = (plan.up.k_warpgroups - 1) * row_groups * UpTilesPerWarpgroup(plan) *
                      plan.problem.num_up_matrices() * (plan.token_tile / 8) * kWarpgroupThreads *
                      kFragmentBytes;
-  f.barrier_offset = f.exchange_offset + f.exchange_bytes;
-  f.barrier_bytes =
-      (2 * plan.ring_slots + 2 * plan.activation_slots + plan.down.passes) * kBarrierBytes;
+  f.scratch_offset = f.exchange_offset + f.exchange_bytes;
+  f.scratch_bytes = plan.problem.norm == Norm::kNone ? 0 : kScratchBytes;
+  f.barrier_offset = f.scratch_offset + f.scratch_bytes;
+  f.barrier_bytes = (2 * plan.ring_slots + 2 * plan.activation_slots + plan.down.passes +
+                     (plan.problem.norm == Norm::kNone ? 0 : 1)) *
+                    kBarrierBytes;
   f.total_bytes = f.barrier_offset + f.barrier_bytes + kSmemAlignment;
   return f;
 }
@@ -54,8 +58,17 @@ int64_t PartialBytes(const FusionPlan& plan) {
          DownTilesPerWarpgroup(plan) * (plan.token_tile / 8) * kWarpgroupThreads * kFragmentBytes;
 }
 
-int64_t WorkspaceBytes(const FusionPlan& plan) {
+int64_t NormalizedRowsOffset(const FusionPlan& plan) {
   return kWorkspaceHeaderBytes + PartialBytes(plan);
+}
+
+int64_t WorkspaceBytes(const FusionPlan& plan) {
+  const FfnProblem& problem = plan.problem;
+  const int64_t rows_bytes = plan.token_tile * problem.hidden.value() * kElementBytes;
+  int64_t copies = problem.norm == Norm::kNone ? 0 : plan.num_clusters;
+  if (problem.residual_mode == ResidualMode::kAddBeforeNorm) copies += plan.num_clusters;
+  if (problem.residual_mode == ResidualMode::kSandwich) ++copies;
+  return NormalizedRowsOffset(plan) + copies * rows_bytes;
 }
 
 }  // namespace fusebox

@@ -12,7 +12,7 @@ namespace fusebox {
 
 constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats every 1024 bytes
 constexpr int64_t kWorkspaceHeaderBytes = 65536;  // 1 KiB debug report, counters; partials follow
-constexpr int64_t kWorkspaceCounters = 16128;  // a rank's, pass's and unit's (16 rows x 8 tokens)
+constexpr int64_t kWorkspaceCounters = 16112;  // a rank's, pass's and unit's (16 rows x 8 tokens)
 
 struct Footprint {
   int64_t slot_bytes = 0;   // one weight slot: the larger of the two phases', rounded up to 1024
@@ -24,6 +24,8 @@ struct Footprint {
   int64_t exchange_offset = 0;  // fp32 sums handed between warpgroups that split k, if any
   int64_t exchange_bytes = 0;
   // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1]: 8 bytes each
+  int64_t scratch_offset = 0;  // a float a consumer warp, in ops with a norm
+  int64_t scratch_bytes = 0;
   int64_t barrier_offset = 0;
   int64_t barrier_bytes = 0;
   int64_t total_bytes = 0;  // to ask for, incl. kSmemAlignment of slack for the base
@@ -42,7 +44,11 @@ int64_t DownSlotBytes(const FusionPlan& plan);
 // Bytes of fp32 partial sums: per CTA, passes * warpgroups * tiles * (token_tile / 8) fragments of
 // 128 threads * 16 bytes.
 int64_t PartialBytes(const FusionPlan& plan);
-int64_t WorkspaceBytes(const FusionPlan& plan);  // kWorkspaceHeaderBytes + PartialBytes
+
+// Ops with a norm: each cluster's normalised rows follow the partial sums; then, in mode
+// add_before_norm, each cluster's sums of x and residual, in mode sandwich the block's outputs.
+int64_t NormalizedRowsOffset(const FusionPlan& plan);  // bytes from the workspace's start
+int64_t WorkspaceBytes(const FusionPlan& plan);
 
 }  // namespace fusebox
 

@@ -38,15 +38,23 @@ int ReadCount(StrictJson& json, std::string_view path, int64_t max) {
 FfnProblem ReadProblem(StrictJson& json) {
   constexpr std::pair<std::string_view, bool> kOps[] = {{"ffn", true}};
   json.Choice<bool>("problem.op", kOps);
-  return {.hidden = DimK(json.Integer("problem.hidden", 1, kMaxDim)),
-          .intermediate = DimN(json.Integer("problem.intermediate", 1, kMaxDim)),
-          .dtype = ReadEnum(json, "problem.dtype", std::array{DType::kBf16}),
-          .activation =
-              ReadEnum(json, "problem.activation",
-                       std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu}),
-          .form = ReadEnum(json, "problem.form", std::array{FfnForm::kGated, FfnForm::kPlain}),
-          .residual_mode = ReadEnum(json, "problem.residual_mode",
-                                    std::array{ResidualMode::kNone, ResidualMode::kAddAfter})};
+  return {
+      .hidden = DimK(json.Integer("problem.hidden", 1, kMaxDim)),
+      .intermediate = DimN(json.Integer("problem.intermediate", 1, kMaxDim)),
+      .dtype = ReadEnum(json, "problem.dtype", std::array{DType::kBf16, DType::kFp16}),
+      .activation = ReadEnum(json, "problem.activation",
+                             std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
+                                        Activation::kGeluTanh, Activation::kReluSquared}),
+      .form = ReadEnum(json, "problem.form", std::array{FfnForm::kGated, FfnForm::kPlain}),
+      .residual_mode = ReadEnum(json, "problem.residual_mode",
+                                std::array{ResidualMode::kNone, ResidualMode::kAddBeforeNorm,
+                                           ResidualMode::kAddAfter, ResidualMode::kSandwich}),
+      .norm = ReadEnum(json, "problem.norm",
+                       std::array{Norm::kNone, Norm::kRms, Norm::kRmsPlusOne, Norm::kLayer}),
+      .rounding =
+          ReadEnum(json, "problem.rounding", std::array{Rounding::kFused, Rounding::kEngine}),
+      .up_bias = json.Integer("problem.up_bias", 0, 1) != 0,
+      .down_bias = json.Integer("problem.down_bias", 0, 1) != 0};
 }
 
 nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
@@ -56,7 +64,11 @@ nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
           {"dtype", ToString(problem.dtype)},
           {"activation", ToString(problem.activation)},
           {"form", ToString(problem.form)},
-          {"residual_mode", ToString(problem.residual_mode)}};
+          {"residual_mode", ToString(problem.residual_mode)},
+          {"norm", ToString(problem.norm)},
+          {"rounding", ToString(problem.rounding)},
+          {"up_bias", problem.up_bias ? 1 : 0},
+          {"down_bias", problem.down_bias ? 1 : 0}};
 }
 
 }  // namespace

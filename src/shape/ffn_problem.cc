@@ -6,7 +6,7 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kElementBytes = 2;  // bf16
+constexpr int64_t kElementBytes = 2;  // bf16 and fp16
 
 absl::Status CheckDim(std::string_view name, int64_t value) {
   if (value <= 0 || value > kMaxDim) {
@@ -22,32 +22,28 @@ absl::Status CheckDim(std::string_view name, int64_t value) {
   return absl::OkStatus();
 }
 
-template <typename Enum, size_t kSize>
-bool IsOneOf(Enum value, const Enum (&accepted)[kSize]) {
-  for (Enum candidate : accepted) {
-    if (value == candidate) return true;
-  }
-  return false;
-}
-
+// Every enum's values are contiguous; its last one is named here.
 template <typename Enum>
-absl::Status UnknownEnum(std::string_view name, Enum value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("ffn: ", name, " ", static_cast<int>(value), " is not a known value"));
+absl::Status CheckEnum(std::string_view name, Enum value, Enum first, Enum last) {
+  if (value >= first && value <= last) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "ffn: ", name, " ", static_cast<int>(value),
+      " is not a known value; known: ", static_cast<int>(first), " to ", static_cast<int>(last)));
 }
 
 absl::Status CheckEnums(const FfnProblem& fields) {
-  if (!IsOneOf(fields.dtype, {DType::kBf16})) return UnknownEnum("dtype", fields.dtype);
-  if (!IsOneOf(fields.activation, {Activation::kSilu, Activation::kGeluErf, Activation::kRelu})) {
-    return UnknownEnum("activation", fields.activation);
-  }
-  if (!IsOneOf(fields.form, {FfnForm::kGated, FfnForm::kPlain})) {
-    return UnknownEnum("form", fields.form);
-  }
-  if (!IsOneOf(fields.residual_mode, {ResidualMode::kNone, ResidualMode::kAddAfter})) {
-    return UnknownEnum("residual_mode", fields.residual_mode);
-  }
-  return absl::OkStatus();
+  FUSEBOX_RETURN_IF_ERROR(CheckEnum("dtype", fields.dtype, DType::kBf16, DType::kFp16));
+  FUSEBOX_RETURN_IF_ERROR(
+      CheckEnum("activation", fields.activation, Activation::kSilu, Activation::kReluSquared));
+  FUSEBOX_RETURN_IF_ERROR(CheckEnum("form", fields.form, FfnForm::kGated, FfnForm::kPlain));
+  FUSEBOX_RETURN_IF_ERROR(CheckEnum("residual_mode", fields.residual_mode, ResidualMode::kNone,
+                                    ResidualMode::kSandwich));
+  FUSEBOX_RETURN_IF_ERROR(CheckEnum("norm", fields.norm, Norm::kNone, Norm::kLayer));
+  return CheckEnum("rounding", fields.rounding, Rounding::kFused, Rounding::kEngine);
+}
+
+bool NeedsNorm(ResidualMode mode) {
+  return mode == ResidualMode::kAddBeforeNorm || mode == ResidualMode::kSandwich;
 }
 
 }  // namespace
@@ -56,13 +52,10 @@ absl::StatusOr<FfnProblem> FfnProblem::Create(const FfnProblem& fields) {
   FUSEBOX_RETURN_IF_ERROR(CheckEnums(fields));
   FUSEBOX_RETURN_IF_ERROR(CheckDim("hidden", fields.hidden.value()));
   FUSEBOX_RETURN_IF_ERROR(CheckDim("intermediate", fields.intermediate.value()));
-  const bool is_gated = fields.form == FfnForm::kGated;
-  const Activation own = is_gated ? Activation::kSilu : Activation::kGeluErf;
-  if (fields.activation != own && fields.activation != Activation::kRelu) {
-    return Declined(
-        "activation_form",
-        absl::StrCat("a ", ToString(fields.form), " ffn with ", ToString(fields.activation),
-                     " has no kernel; this version has ", ToString(own), " and relu for it"));
+  if (NeedsNorm(fields.residual_mode) && fields.norm == Norm::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ffn: residual mode ", ToString(fields.residual_mode),
+                     " needs a norm, and norm is none; add before the call and use residual none"));
   }
   return fields;
 }
@@ -72,14 +65,27 @@ int64_t FfnProblem::weight_bytes() const {
 }
 
 int64_t FfnProblem::compulsory_bytes(int64_t tokens) const {
-  const int64_t activations = residual_mode == ResidualMode::kAddAfter ? 3 : 2;  // x, y, residual
-  return weight_bytes() + activations * tokens * hidden.value() * kElementBytes;
+  int64_t rows = 2;                                                          // x, y
+  if (residual_mode == ResidualMode::kAddAfter) rows = 3;                    // residual
+  if (residual_mode == ResidualMode::kAddBeforeNorm) rows = 4;               // residual in and out
+  int64_t vectors = norm == Norm::kNone ? 0 : norm == Norm::kLayer ? 2 : 1;  // of hidden
+  if (residual_mode == ResidualMode::kSandwich) vectors *= 2;
+  if (down_bias) ++vectors;
+  const int64_t up_biases = up_bias ? num_up_matrices() * intermediate.value() : 0;
+  return weight_bytes() + ((rows * tokens + vectors) * hidden.value() + up_biases) * kElementBytes;
 }
 
 std::string FfnProblem::Name() const {
-  return absl::StrCat("ffn_", ToString(form), "_", ToString(activation), "_", ToString(dtype), "_h",
-                      hidden.value(), "_i", intermediate.value(),
-                      residual_mode == ResidualMode::kAddAfter ? "_add_after" : "");
+  std::string name =
+      absl::StrCat("ffn_", ToString(form), "_", ToString(activation), "_", ToString(dtype), "_h",
+                   hidden.value(), "_i", intermediate.value());
+  if (norm != Norm::kNone) absl::StrAppend(&name, "_", ToString(norm));
+  if (residual_mode != ResidualMode::kNone) absl::StrAppend(&name, "_", ToString(residual_mode));
+  if (up_bias || down_bias) {
+    absl::StrAppend(&name, up_bias && down_bias ? "_bias" : up_bias ? "_up_bias" : "_down_bias");
+  }
+  if (rounding != Rounding::kFused) absl::StrAppend(&name, "_", ToString(rounding));
+  return name;
 }
 
 absl::StatusOr<int> TokenTileFor(int64_t tokens) {
@@ -99,6 +105,8 @@ std::string_view ToString(DType dtype) {
   switch (dtype) {
     case DType::kBf16:
       return "bf16";
+    case DType::kFp16:
+      return "fp16";
   }
   return "unknown";
 }
@@ -111,6 +119,10 @@ std::string_view ToString(Activation activation) {
       return "gelu_erf";
     case Activation::kRelu:
       return "relu";
+    case Activation::kGeluTanh:
+      return "gelu_tanh";
+    case Activation::kReluSquared:
+      return "relu_squared";
   }
   return "unknown";
 }
@@ -129,8 +141,36 @@ std::string_view ToString(ResidualMode mode) {
   switch (mode) {
     case ResidualMode::kNone:
       return "none";
+    case ResidualMode::kAddBeforeNorm:
+      return "add_before_norm";
     case ResidualMode::kAddAfter:
       return "add_after";
+    case ResidualMode::kSandwich:
+      return "sandwich";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(Norm norm) {
+  switch (norm) {
+    case Norm::kNone:
+      return "none";
+    case Norm::kRms:
+      return "rms";
+    case Norm::kRmsPlusOne:
+      return "rms_plus_one";
+    case Norm::kLayer:
+      return "layer";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kFused:
+      return "fused";
+    case Rounding::kEngine:
+      return "engine";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 // FfnProblem is one feed-forward block with fixed dimensions: the op that plans, sources and
 // kernels are made for.
-//   gated:  y = down( act(gate(x)) * up(x) )      plain:  y = down( act(up(x)) )
+//   gated:  f(x) = down( act(gate(x)) * up(x) )      plain:  f(x) = down( act(up(x)) )
+// with optional biases, a norm before the block, and a residual (ResidualMode).
 // Layouts, all row-major, K innermost: x [M, hidden], gate and up [intermediate, hidden], down
 // [hidden, intermediate], y [M, hidden]. Weights in one gate_up matrix or in two is a matter of the
 // binding, not of the problem. Invariant: an FfnProblem from Create is valid (positive dims,
@@ -19,11 +20,27 @@
 
 namespace fusebox {
 
-enum class DType : int32_t { kBf16 = 1 };
-enum class Activation : int32_t { kSilu = 1, kGeluErf = 2, kRelu = 3 };
+enum class DType : int32_t { kBf16 = 1, kFp16 = 2 };
+enum class Activation : int32_t {
+  kSilu = 1,
+  kGeluErf = 2,
+  kRelu = 3,
+  kGeluTanh = 4,
+  kReluSquared = 5
+};
 enum class FfnForm : int32_t { kGated = 1, kPlain = 2 };
-// kAddAfter: y = residual + bf16(f(x))
-enum class ResidualMode : int32_t { kNone = 0, kAddAfter = 2 };
+// Before the block: RMS with weight w or 1 + w, LayerNorm with weight and bias.
+enum class Norm : int32_t { kNone = 0, kRms = 1, kRmsPlusOne = 2, kLayer = 3 };
+// n: the op's norm (identity for Norm::kNone), each sum and product rounded to the dtype:
+//   kNone          y = f(n(x))
+//   kAddBeforeNorm r = x + residual, stored; y = f(n(r))
+//   kAddAfter      y = residual + f(n(x))
+//   kSandwich      y = x + n2(f(n(x))), n2 a norm of the same kind with weights of its own
+enum class ResidualMode : int32_t { kNone = 0, kAddBeforeNorm = 1, kAddAfter = 2, kSandwich = 3 };
+// Where intermediate values are rounded to the dtype: kFused in h alone; kEngine where separate
+// operations round, as vLLM and Hugging Face do: each projection's output (with its bias), the
+// activation's, and h. The norm rounds as they do in both (kernels_templates/tile/row_norm.cuh).
+enum class Rounding : int32_t { kFused = 0, kEngine = 1 };
 
 // Far above any model (405B: 53248); keeps every byte count within int64.
 constexpr int64_t kMaxDim = 1 << 20;
@@ -38,16 +55,21 @@ struct FfnProblem {
   Activation activation = Activation::kSilu;
   FfnForm form = FfnForm::kGated;
   ResidualMode residual_mode = ResidualMode::kNone;
+  Norm norm = Norm::kNone;
+  Rounding rounding = Rounding::kFused;
+  bool up_bias = false;  // of gate and up; plain: of up
+  bool down_bias = false;
 
-  // InvalidArgument for non-positive or absurd dims; Declined (dim_granule, activation_form) for
-  // legal ones we do not serve: gated takes silu or relu, plain takes gelu_erf or relu.
+  // InvalidArgument for non-positive or absurd dims and unknown values, and for the modes
+  // add_before_norm and sandwich without a norm; Declined (dim_granule) for dims not served.
   static absl::StatusOr<FfnProblem> Create(const FfnProblem& fields);
 
   int64_t num_up_matrices() const { return form == FfnForm::kGated ? 2 : 1; }  // of phase 1
   int64_t weight_bytes() const;                                                // all matrices
   // Weights, x, y and residual, each once: the bytes of the floor.
   int64_t compulsory_bytes(int64_t tokens) const;
-  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_add_after"): stable, for logs, plans and files.
+  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_rms_add_before_norm_bias_engine"): stable, for logs,
+  // plans and files.
   std::string Name() const;
 
   friend auto operator<=>(const FfnProblem&, const FfnProblem&) = default;
@@ -58,9 +80,11 @@ struct FfnProblem {
 absl::StatusOr<int> TokenTileFor(int64_t tokens);
 
 std::string_view ToString(DType dtype);
-std::string_view ToString(Activation activation);  // "silu", "gelu_erf", "relu"
+std::string_view ToString(Activation activation);  // "silu", "gelu_erf", "relu", "gelu_tanh", ...
 std::string_view ToString(FfnForm form);           // "gated", "plain"
-std::string_view ToString(ResidualMode mode);      // "none", "add_after"
+std::string_view ToString(ResidualMode mode);      // "none", "add_before_norm", "add_after", ...
+std::string_view ToString(Norm norm);              // "none", "rms", "rms_plus_one", "layer"
+std::string_view ToString(Rounding rounding);      // "fused", "engine"
 
 }  // namespace fusebox
 

@@ -26,6 +26,44 @@ std::string_view DeviceName(Activation activation) {
       return "kGeluErf";
     case Activation::kRelu:
       return "kRelu";
+    case Activation::kGeluTanh:
+      return "kGeluTanh";
+    case Activation::kReluSquared:
+      return "kReluSquared";
+  }
+  return "unknown";
+}
+
+std::string_view DeviceName(DType dtype) { return dtype == DType::kBf16 ? "kBf16" : "kFp16"; }
+
+std::string_view DeviceName(Rounding rounding) {
+  return rounding == Rounding::kFused ? "kFused" : "kEngine";
+}
+
+std::string_view DeviceName(Norm norm) {
+  switch (norm) {
+    case Norm::kNone:
+      return "kNone";
+    case Norm::kRms:
+      return "kRms";
+    case Norm::kRmsPlusOne:
+      return "kRmsPlusOne";
+    case Norm::kLayer:
+      return "kLayer";
+  }
+  return "unknown";
+}
+
+std::string_view DeviceName(ResidualMode mode) {
+  switch (mode) {
+    case ResidualMode::kNone:
+      return "kNone";
+    case ResidualMode::kAddBeforeNorm:
+      return "kAddBeforeNorm";
+    case ResidualMode::kAddAfter:
+      return "kAddAfter";
+    case ResidualMode::kSandwich:
+      return "kSandwich";
   }
   return "unknown";
 }
@@ -51,7 +89,12 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"intermediate", absl::StrCat(problem.intermediate.value())},
       {"gated", Bool(problem.form == FfnForm::kGated)},
       {"activation", std::string(DeviceName(problem.activation))},
-      {"add_residual", Bool(problem.residual_mode == ResidualMode::kAddAfter)},
+      {"dtype", std::string(DeviceName(problem.dtype))},
+      {"rounding", std::string(DeviceName(problem.rounding))},
+      {"up_bias", Bool(problem.up_bias)},
+      {"down_bias", Bool(problem.down_bias)},
+      {"norm", std::string(DeviceName(problem.norm))},
+      {"residual_mode", std::string(DeviceName(problem.residual_mode))},
       {"token_tile", absl::StrCat(plan.token_tile)},
       {"cluster_size", absl::StrCat(plan.cluster_size)},
       {"num_clusters", absl::StrCat(plan.num_clusters)},
@@ -68,6 +111,7 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"combine_patience_cycles", absl::StrCat(plan.combine_patience_cycles)},
       {"bounded_spins", Bool(options.bounded_spins)},
       {"jitter_seed", absl::StrCat(options.jitter_seed)},
+      {"workspace_bytes", absl::StrCat(WorkspaceBytes(plan))},
       {"smem_bytes", absl::StrCat(FootprintOf(plan).total_bytes)},
       {"threads", absl::StrCat(plan.threads())},
   };
