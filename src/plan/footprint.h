@@ -23,9 +23,10 @@ struct Footprint {
   int64_t intermediate_bytes = 0;
   int64_t exchange_offset = 0;  // fp32 sums handed between warpgroups that split k, if any
   int64_t exchange_bytes = 0;
-  // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1]: 8 bytes each
   int64_t scratch_offset = 0;  // a float a consumer warp, in ops with a norm
   int64_t scratch_bytes = 0;
+  // full[ring], empty[ring], full[act], empty[act], h, stored[passes - 1], with a norm rows: 8
+  // bytes each
   int64_t barrier_offset = 0;
   int64_t barrier_bytes = 0;
   int64_t total_bytes = 0;  // to ask for, incl. kSmemAlignment of slack for the base

@@ -28,7 +28,7 @@
 namespace fusebox {
 
 // Raised whenever candidates, rules, cost terms or a profile change the choice.
-constexpr int kPlanSpaceVersion = 2;
+constexpr int kPlanSpaceVersion = 3;
 constexpr int kBoxK = 64;  // elements: 128 bytes, inner width of every TMA box and the swizzle's
 constexpr int kRowGranule = 8;  // rows: a swizzle atom, and a core matrix of wgmma
 constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand

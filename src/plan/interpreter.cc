@@ -5,9 +5,9 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "src/base/bf16.h"
 #include "src/base/status.h"
 #include "src/plan/work_list.h"
+#include "src/shape/element.h"
 
 namespace fusebox {
 namespace {
@@ -25,16 +25,45 @@ class TokenRows {
   std::vector<float> values_;
 };
 
+// As kernels_templates/epilogue/activation.cuh.
 float Activate(Activation activation, float v) {
+  const float positive = v < 0.0f ? 0.0f : v;
   switch (activation) {
     case Activation::kSilu:
       return v / (1.0f + std::exp(-v));
     case Activation::kGeluErf:
       return 0.5f * v * (1.0f + std::erf(v * std::numbers::sqrt2_v<float> / 2.0f));
+    case Activation::kGeluTanh:
+      return v / (1.0f + std::exp(-1.5957691216057308f * (v + 0.044715f * v * v * v)));
+    case Activation::kReluSquared:
+      return positive * positive;
     case Activation::kRelu:
       break;
   }
-  return v < 0.0f ? 0.0f : v;
+  return positive;
+}
+
+// As kernels_templates/tile/row_norm.cuh: `row` becomes its norm, each element rounded to the
+// dtype.
+void Normalize(const FfnProblem& problem, absl::Span<const uint16_t> weight,
+               absl::Span<const uint16_t> bias, float eps, absl::Span<float> row) {
+  const auto count = static_cast<float>(row.size());
+  float mean = 0.0f;
+  if (problem.norm == Norm::kLayer) {
+    for (float value : row) mean += value;
+    mean /= count;
+  }
+  float squares = 0.0f;
+  for (float value : row) squares += (value - mean) * (value - mean);
+  const float scale = 1.0f / std::sqrt(squares / count + eps);
+  for (size_t i = 0; i < row.size(); ++i) {
+    float centered = (row[i] - mean) * scale;
+    float w = ElementToFloat(problem.dtype, weight[i]);
+    if (problem.norm == Norm::kRms) centered = RoundToElement(problem.dtype, centered);
+    if (problem.norm == Norm::kRmsPlusOne) w += 1.0f;
+    const float b = bias.empty() ? 0.0f : ElementToFloat(problem.dtype, bias[i]);
+    row[i] = RoundToElement(problem.dtype, centered * w + b);
+  }
 }
 
 class PlanRun {
@@ -45,18 +74,17 @@ class PlanRun {
         hidden_(plan.problem.hidden.value()),
         intermediate_(plan.problem.intermediate.value()),
         tile_(plan.token_tile),
-        x_(hidden_, tile_),
-        y_(static_cast<size_t>(operands.tokens * hidden_), kBf16QuietNan) {
-    for (int64_t token = 0; token < operands.tokens; ++token) {
-      for (int64_t k = 0; k < hidden_; ++k) {
-        x_.Row(k)[token] = Bf16ToFloat(operands.x[static_cast<size_t>(token * hidden_ + k)]);
-      }
-    }
+        x_(hidden_, tile_) {
+    const auto num_outputs = static_cast<size_t>(operands.tokens * hidden_);
+    out_.y.resize(num_outputs, kQuietNan);
+    if (plan.problem.residual_mode == ResidualMode::kAddBeforeNorm)
+      out_.residual_out.resize(num_outputs, kQuietNan);
+    for (int64_t token = 0; token < operands.tokens; ++token) PrepareRow(token);
     for (int cluster = 0; cluster < plan.num_clusters; ++cluster)
       partials_.emplace_back(hidden_, tile_);
   }
 
-  std::vector<uint16_t> Run() {
+  FfnOutputs Run() {
     for (int cluster = 0; cluster < plan_.num_clusters; ++cluster) RunCluster(cluster);
     for (int cluster = 0; cluster < plan_.num_clusters; ++cluster) {
       for (int rank = 0; rank < plan_.cluster_size; ++rank) {
@@ -65,10 +93,54 @@ class PlanRun {
         }
       }
     }
-    return std::move(y_);
+    if (plan_.problem.residual_mode == ResidualMode::kSandwich) {
+      for (int64_t token = 0; token < operands_.tokens; ++token) FinishSandwich(token);
+    }
+    return std::move(out_);
   }
 
  private:
+  float ToFloat(uint16_t bits) const { return ElementToFloat(plan_.problem.dtype, bits); }
+  uint16_t ToElement(float value) const { return FloatToElement(plan_.problem.dtype, value); }
+  float Round(float value) const { return RoundToElement(plan_.problem.dtype, value); }
+  float RoundAsEngine(float value) const {
+    return plan_.problem.rounding == Rounding::kEngine ? Round(value) : value;
+  }
+  // Of a row of gate or up; 0 where the op has none or the row is none.
+  float BiasOf(absl::Span<const uint16_t> biases, int64_t row) const {
+    const auto index = static_cast<size_t>(row);
+    return index < biases.size() ? ToFloat(biases[index]) : 0.0f;
+  }
+
+  // Row `token` of what phase 1 reads: x, with the residual added and the norm applied as the op
+  // has it.
+  void PrepareRow(int64_t token) {
+    const auto begin = static_cast<size_t>(token * hidden_);
+    std::vector<float> row;
+    for (size_t k = 0; k < static_cast<size_t>(hidden_); ++k) {
+      row.push_back(ToFloat(operands_.x[begin + k]));
+      if (plan_.problem.residual_mode == ResidualMode::kAddBeforeNorm)
+        row[k] = Round(row[k] + ToFloat(operands_.residual[begin + k]));
+    }
+    sums_.insert(sums_.end(), row.begin(), row.end());
+    if (plan_.problem.norm != Norm::kNone) {
+      Normalize(plan_.problem, operands_.norm_weight, operands_.norm_bias, operands_.eps,
+                absl::MakeSpan(row));
+    }
+    for (int64_t k = 0; k < hidden_; ++k) x_.Row(k)[token] = row[static_cast<size_t>(k)];
+  }
+
+  // y holds the block's output f: becomes x + norm(f).
+  void FinishSandwich(int64_t token) {
+    const auto begin = static_cast<size_t>(token * hidden_);
+    std::vector<float> row;
+    for (size_t k = 0; k < static_cast<size_t>(hidden_); ++k)
+      row.push_back(ToFloat(out_.y[begin + k]));
+    Normalize(plan_.problem, operands_.second_norm_weight, {}, operands_.eps, absl::MakeSpan(row));
+    for (size_t k = 0; k < row.size(); ++k)
+      out_.y[begin + k] = ToElement(row[k] + sums_[begin + k]);
+  }
+
   absl::Span<const uint16_t> Weights(WeightMatrix matrix) const {
     if (matrix == WeightMatrix::kDown) return operands_.down;
     return matrix == WeightMatrix::kGate ? operands_.gate : operands_.up;
@@ -92,7 +164,7 @@ class PlanRun {
       for (int64_t step = box.k_begin; step < k_end; step += kWgmmaK) {
         if ((step - slot_base) / kWgmmaK % k_groups != k_group) continue;
         for (int64_t k = step; k < std::min<int64_t>(step + kWgmmaK, k_end); ++k) {
-          const float weight = Bf16ToFloat(weights[static_cast<size_t>(row * columns + k)]);
+          const float weight = ToFloat(weights[static_cast<size_t>(row * columns + k)]);
           const float* in = operand.Row(k - operand_base);
           for (int token = 0; token < tile_; ++token) out[token] += weight * in[token];
         }
@@ -123,10 +195,13 @@ class PlanRun {
     const TokenRows up = UpSums(work, WeightMatrix::kUp, row_base);
     const TokenRows gate = is_gated ? UpSums(work, WeightMatrix::kGate, row_base) : up;
     for (int64_t row = 0; row < work.slice_rows; ++row) {
+      const float up_bias = BiasOf(operands_.up_bias, row_base + row);
+      const float gate_bias = is_gated ? BiasOf(operands_.gate_bias, row_base + row) : up_bias;
       for (int token = 0; token < tile_; ++token) {
-        const float first = Activate(plan_.problem.activation, gate.Row(row)[token]);
-        const float h = is_gated ? first * up.Row(row)[token] : first;
-        chunk.Row(work.slice_begin + row)[token] = RoundToBf16(h);
+        const float first = RoundAsEngine(
+            Activate(plan_.problem.activation, RoundAsEngine(gate.Row(row)[token] + gate_bias)));
+        const float h = is_gated ? first * RoundAsEngine(up.Row(row)[token] + up_bias) : first;
+        chunk.Row(work.slice_begin + row)[token] = Round(h);
       }
     }
   }
@@ -156,13 +231,19 @@ class PlanRun {
       for (int64_t token = unit.token_begin; token < token_end; ++token) {
         float sum = 0.0f;
         for (const TokenRows& partial : partials_) sum += partial.Row(row)[token];
-        const auto index = static_cast<size_t>(token * hidden_ + row);
-        y_[index] = FloatToBf16(sum);
-        if (plan_.problem.residual_mode == ResidualMode::kAddAfter) {
-          y_[index] = FloatToBf16(Bf16ToFloat(y_[index]) + Bf16ToFloat(operands_.residual[index]));
-        }
+        WriteOutput(static_cast<size_t>(token * hidden_ + row),
+                    sum + BiasOf(operands_.down_bias, row));
       }
     }
+  }
+
+  // In mode sandwich y is the block's output until all of a row is there.
+  void WriteOutput(size_t index, float value) {
+    out_.y[index] = ToElement(value);
+    if (plan_.problem.residual_mode == ResidualMode::kAddAfter)
+      out_.y[index] = ToElement(ToFloat(out_.y[index]) + ToFloat(operands_.residual[index]));
+    if (plan_.problem.residual_mode == ResidualMode::kAddBeforeNorm)
+      out_.residual_out[index] = ToElement(sums_[index]);
   }
 
   const FusionPlan& plan_;
@@ -170,9 +251,10 @@ class PlanRun {
   int64_t hidden_;
   int64_t intermediate_;
   int tile_;
-  TokenRows x_;                      // [hidden], rows at and beyond `tokens` zero
+  TokenRows x_;                      // [hidden], normalised; tokens at and beyond `tokens` zero
+  std::vector<float> sums_;          // [tokens, hidden]: x, or x + residual before the norm
   std::vector<TokenRows> partials_;  // of each cluster: [hidden]
-  std::vector<uint16_t> y_;
+  FfnOutputs out_;
 };
 
 absl::Status CheckSize(std::string_view name, size_t size, int64_t expected) {
@@ -181,25 +263,45 @@ absl::Status CheckSize(std::string_view name, size_t size, int64_t expected) {
       absl::StrCat("interpreter: ", name, " has ", size, " elements; the problem has ", expected));
 }
 
+// Which operands a problem has, and of how many elements.
+absl::Status CheckSizes(const FfnProblem& problem, const FfnOperands& operands) {
+  const int64_t hidden = problem.hidden.value();
+  const int64_t intermediate = problem.intermediate.value();
+  const bool is_gated = problem.form == FfnForm::kGated;
+  const bool has_norm = problem.norm != Norm::kNone;
+  const bool has_residual = problem.residual_mode == ResidualMode::kAddAfter ||
+                            problem.residual_mode == ResidualMode::kAddBeforeNorm;
+  const bool is_sandwich = problem.residual_mode == ResidualMode::kSandwich;
+  const struct {
+    std::string_view name;
+    absl::Span<const uint16_t> elements;
+    int64_t expected;
+  } kRows[] = {
+      {"gate", operands.gate, is_gated ? hidden * intermediate : 0},
+      {"up", operands.up, hidden * intermediate},
+      {"down", operands.down, hidden * intermediate},
+      {"x", operands.x, operands.tokens * hidden},
+      {"residual", operands.residual, has_residual ? operands.tokens * hidden : 0},
+      {"gate_bias", operands.gate_bias, problem.up_bias && is_gated ? intermediate : 0},
+      {"up_bias", operands.up_bias, problem.up_bias ? intermediate : 0},
+      {"down_bias", operands.down_bias, problem.down_bias ? hidden : 0},
+      {"norm_weight", operands.norm_weight, has_norm ? hidden : 0},
+      {"norm_bias", operands.norm_bias, problem.norm == Norm::kLayer ? hidden : 0},
+      {"second_norm_weight", operands.second_norm_weight, is_sandwich ? hidden : 0},
+  };
+  for (const auto& row : kRows)
+    FUSEBOX_RETURN_IF_ERROR(CheckSize(row.name, row.elements.size(), row.expected));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<uint16_t>> Interpret(const FusionPlan& plan,
-                                                const FfnOperands& operands) {
-  const FfnProblem& problem = plan.problem;
-  const int64_t weights = problem.hidden.value() * problem.intermediate.value();
-  const int64_t activations = operands.tokens * problem.hidden.value();
+absl::StatusOr<FfnOutputs> Interpret(const FusionPlan& plan, const FfnOperands& operands) {
   if (operands.tokens < 0 || operands.tokens > plan.token_tile) {
     return absl::InvalidArgumentError(absl::StrCat(
         "interpreter: ", operands.tokens, " tokens; the plan's tile holds ", plan.token_tile));
   }
-  FUSEBOX_RETURN_IF_ERROR(
-      CheckSize("gate", operands.gate.size(), problem.form == FfnForm::kGated ? weights : 0));
-  FUSEBOX_RETURN_IF_ERROR(CheckSize("up", operands.up.size(), weights));
-  FUSEBOX_RETURN_IF_ERROR(CheckSize("down", operands.down.size(), weights));
-  FUSEBOX_RETURN_IF_ERROR(CheckSize("x", operands.x.size(), activations));
-  FUSEBOX_RETURN_IF_ERROR(
-      CheckSize("residual", operands.residual.size(),
-                problem.residual_mode == ResidualMode::kAddAfter ? activations : 0));
+  FUSEBOX_RETURN_IF_ERROR(CheckSizes(plan.problem, operands));
   return PlanRun(plan, operands).Run();
 }
 

@@ -1,6 +1,7 @@
 // Traffic counts what a plan moves, by level, and what its MMAs cost in steps: bytes and counts
-// only, no rates. "Widest CTA" is the CTA with the most work, the first of cluster 0. Pure
-// function.
+// only, no rates. "Widest CTA" is the CTA with the most work, the first of cluster 0. Left out
+// because small: biases, residuals, norm weights, and a norm's rows, which each cluster writes to
+// L2 and streams from there in place of x while the weight ring fills. Pure function.
 #ifndef FUSEBOX_SRC_PLAN_TRAFFIC_H_
 #define FUSEBOX_SRC_PLAN_TRAFFIC_H_
 

@@ -57,6 +57,11 @@ absl::StatusOr<FfnProblem> FfnProblem::Create(const FfnProblem& fields) {
         absl::StrCat("ffn: residual mode ", ToString(fields.residual_mode),
                      " needs a norm, and norm is none; add before the call and use residual none"));
   }
+  if (fields.residual_mode == ResidualMode::kSandwich && fields.norm == Norm::kLayer) {
+    return Declined("sandwich_norm",
+                    "residual mode sandwich has no kernel for norm layer, only for rms and "
+                    "rms_plus_one; run the second norm yourself and use residual none");
+  }
   return fields;
 }
 

@@ -61,7 +61,8 @@ struct FfnProblem {
   bool down_bias = false;
 
   // InvalidArgument for non-positive or absurd dims and unknown values, and for the modes
-  // add_before_norm and sandwich without a norm; Declined (dim_granule) for dims not served.
+  // add_before_norm and sandwich without a norm; Declined for dims (dim_granule) and for a sandwich
+  // of LayerNorms (sandwich_norm), which no model has.
   static absl::StatusOr<FfnProblem> Create(const FfnProblem& fields);
 
   int64_t num_up_matrices() const { return form == FfnForm::kGated ? 2 : 1; }  // of phase 1
