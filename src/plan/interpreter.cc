@@ -269,6 +269,7 @@ absl::Status CheckSizes(const FfnProblem& problem, const FfnOperands& operands) 
   const int64_t intermediate = problem.intermediate.value();
   const bool is_gated = problem.form == FfnForm::kGated;
   const bool has_norm = problem.norm != Norm::kNone;
+  const bool has_norm_bias = problem.norm == Norm::kLayer && !operands.norm_bias.empty();
   const bool has_residual = problem.residual_mode == ResidualMode::kAddAfter ||
                             problem.residual_mode == ResidualMode::kAddBeforeNorm;
   const bool is_sandwich = problem.residual_mode == ResidualMode::kSandwich;
@@ -286,7 +287,7 @@ absl::Status CheckSizes(const FfnProblem& problem, const FfnOperands& operands) 
       {"up_bias", operands.up_bias, problem.up_bias ? intermediate : 0},
       {"down_bias", operands.down_bias, problem.down_bias ? hidden : 0},
       {"norm_weight", operands.norm_weight, has_norm ? hidden : 0},
-      {"norm_bias", operands.norm_bias, problem.norm == Norm::kLayer ? hidden : 0},
+      {"norm_bias", operands.norm_bias, has_norm_bias ? hidden : 0},
       {"second_norm_weight", operands.second_norm_weight, is_sandwich ? hidden : 0},
   };
   for (const auto& row : kRows)

@@ -28,7 +28,7 @@ struct FfnOperands {
   absl::Span<const uint16_t> up_bias;
   absl::Span<const uint16_t> down_bias;
   absl::Span<const uint16_t> norm_weight;
-  absl::Span<const uint16_t> norm_bias;           // LayerNorm
+  absl::Span<const uint16_t> norm_bias;           // LayerNorm; empty: without bias
   absl::Span<const uint16_t> second_norm_weight;  // mode sandwich
   float eps = 0.0f;
 };

@@ -4,21 +4,29 @@
 #include <bit>
 #include <cmath>
 
-#include "src/base/bf16.h"
+#include "src/shape/element.h"
 
 namespace fusebox::reference {
 namespace {
 
 constexpr double kBf16Error = 0x1.0p-8;
+constexpr double kFp16Error = 0x1.0p-11;
+constexpr double kFp16SubnormalError = 0x1.0p-25;
 constexpr double kAddError = 0x1.0p-23;
 constexpr double kSpread = 4.0;
 constexpr double kActivationSlope = 1.13;
 constexpr double kActivationRelative = 0x1.0p-17;
 constexpr double kActivationCancelled = 0x1.0p-22;
 
+// Of rounding a value of up to `magnitude` once.
+double RoundingError(DType dtype, double magnitude) {
+  if (dtype == DType::kBf16) return kBf16Error * magnitude;
+  return std::max(kFp16Error * magnitude, kFp16SubnormalError);
+}
+
 }  // namespace
 
-double RoundDoubleToBf16(double value) {
+double RoundDouble(DType dtype, double value) {
   auto narrow = static_cast<float>(value);
   if (static_cast<double>(narrow) != value && std::isfinite(narrow)) {
     // Round to odd in fp32: toward zero, last bit set. The second rounding then sees what was lost.
@@ -26,36 +34,70 @@ double RoundDoubleToBf16(double value) {
       narrow = std::nextafter(narrow, 0.0f);
     narrow = std::bit_cast<float>(std::bit_cast<uint32_t>(narrow) | 1u);
   }
-  return static_cast<double>(RoundToBf16(narrow));
+  return static_cast<double>(RoundToElement(dtype, narrow));
 }
 
 double SumError(int64_t terms, double sum_of_magnitudes) {
   return kSpread * kAddError * std::sqrt(static_cast<double>(terms)) * sum_of_magnitudes;
 }
 
-double ActivationError(double g, double g_error, double activated) {
-  return kActivationSlope * g_error + kActivationRelative * std::abs(activated) +
-         kActivationCancelled * std::abs(g);
+Estimate Shifted(const Estimate& sum, double bias) {
+  const double value = sum.value + bias;
+  return {value, sum.error + kAddError * (std::abs(value) + sum.error)};
 }
 
-double ProductError(double a, double a_error, double u, double u_error) {
-  return a_error * (std::abs(u) + u_error) + std::abs(a) * u_error + kAddError * std::abs(a * u);
+Estimate Activated(double activated, const Estimate& g) {
+  return {activated, kActivationSlope * g.error + kActivationRelative * std::abs(activated) +
+                         kActivationCancelled * std::abs(g.value)};
 }
 
-double RoundedError(double h, double h_error) {
-  const double rounded = RoundDoubleToBf16(h);
-  return std::max(std::abs(RoundDoubleToBf16(h - h_error) - rounded),
-                  std::abs(RoundDoubleToBf16(h + h_error) - rounded));
+Estimate ActivatedSquare(const Estimate& g) {
+  const Estimate positive = {std::max(g.value, 0.0), g.error};
+  return Product(positive, positive);
 }
 
-double OutputError(double f, double f_error) {
-  return f_error + kBf16Error * (std::abs(f) + f_error);
+Estimate Product(const Estimate& a, const Estimate& u) {
+  const double value = a.value * u.value;
+  return {value, a.error * (std::abs(u.value) + u.error) + std::abs(a.value) * u.error +
+                     kAddError * std::abs(value)};
 }
 
-double OutputErrorWithResidual(double f, double f_error, double residual) {
+Estimate RoundedTo(DType dtype, const Estimate& estimate) {
+  const double rounded = RoundDouble(dtype, estimate.value);
+  return {rounded,
+          std::max(std::abs(RoundDouble(dtype, estimate.value - estimate.error) - rounded),
+                   std::abs(RoundDouble(dtype, estimate.value + estimate.error) - rounded))};
+}
+
+double MeanError(double mean, double sum_error) { return sum_error + kAddError * std::abs(mean); }
+
+double ScaleError(double variance, double sum_error) {
+  const double relative = sum_error / variance + 2.0 * kAddError;  // the division, and adding eps
+  return (1.0 / std::sqrt(1.0 - relative) - 1.0 + 2.0 * kAddError) / std::sqrt(variance);
+}
+
+Estimate Centered(const Estimate& input, const Estimate& mean, const Estimate& scale) {
+  const double value = input.value - mean.value;
+  return Product({value, input.error + mean.error + kAddError * std::abs(value)}, scale);
+}
+
+Estimate ScaledAndShifted(const Estimate& centered, double factor, double bias) {
+  const double product = centered.value * factor;
+  const double value = product + bias;
+  // 1 + w, the product and the sum.
+  return {value, centered.error * std::abs(factor) +
+                     kAddError * (2.0 * std::abs(product) + std::abs(value))};
+}
+
+Estimate Output(DType dtype, const Estimate& f) {
+  return {f.value, f.error + RoundingError(dtype, std::abs(f.value) + f.error)};
+}
+
+Estimate OutputWithResidual(DType dtype, const Estimate& f, double residual) {
   // The oracle rounds f once as well; a flip of that rounding moves it by up to 2 u16 |f|.
-  const double block_error = f_error + 2.0 * kBf16Error * (std::abs(f) + f_error);
-  return block_error + kBf16Error * (std::abs(residual + f) + block_error);
+  const double error = f.error + 2.0 * RoundingError(dtype, std::abs(f.value) + f.error);
+  return {residual + RoundDouble(dtype, f.value),
+          error + RoundingError(dtype, std::abs(residual + f.value) + error)};
 }
 
 }  // namespace fusebox::reference

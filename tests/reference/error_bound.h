@@ -1,51 +1,74 @@
-// How far a bf16 kernel may be from the fp64 oracle, per element. The only place with tolerances;
-// host and gpu tests and the oracle use it.
+// How far a kernel may be from the fp64 oracle, per element. The only place with tolerances; host
+// and gpu tests and both oracles use it. An Estimate is a value of the oracle and the bound on the
+// kernel's distance from it; each function below carries both through one operation.
 //
-// Notation: u16 = 2^-8, the rounding error of bf16; u32 = 2^-23, of one addition on tensor cores,
-// which truncate where fp32 would round; c = 4.
-//   sum of n products:   c u32 sqrt(n) sum|a||b|. Rounding errors of n additions grow like sqrt(n);
-//   c = 4
-//                        covers their spread and the bias of truncating one sum every 16 products
-//                        up to n = 4096 (n/16 = 4 sqrt(n)), while real partial sums are far below
-//                        sum|a||b|.
-//   h = act(g) u:        |act'| <= 1.13 (gelu 1.129, silu 1.100, relu 1) carries g's error over;
-//   the
-//                        activation itself is good to 2^-17 of its value (ex2.approx with an
-//                        argument up to 128) plus 2^-22 |g| (1 + erf cancels for negative g).
-//   rounding of h:       rounding is monotone, so the kernel's h lies between the roundings of h -
-//   e and
-//                        h + e; where both give the oracle's h nothing is added, else their
-//                        distance is.
-//   y:                   each of h's distances times |w|, plus the sum's own error, then u16 for
-//   each
-//                        rounding to bf16.
+// Notation: u16 = half a unit in the last place, 2^-8 of a bf16, 2^-11 of an fp16 (2^-25 where it
+// is subnormal); u32 = 2^-23, the error of one addition on tensor cores, which truncate where fp32
+// would round (other fp32 operations are held to it too, twice what they need); c = 4.
+//   sum of n terms:  c u32 sqrt(n) sum|term|. Rounding errors of n additions grow like sqrt(n); c
+//                    covers their spread and the bias of truncating one sum every 16 products up to
+//                    n = 4096 (n/16 = 4 sqrt(n)), while real partial sums are far below sum|term|.
+//   activation:      |act'| <= 1.13 (gelu_erf and gelu_tanh 1.129, silu 1.100, relu 1) carries g's
+//                    error over; the function itself is good to 2^-17 of its value (ex2.approx with
+//                    an argument up to 128) plus 2^-22 |g| (1 + erf cancels for negative g; in
+//                    gelu_tanh nine roundings of an exponent e, of which e 2^-e < 0.54 counts).
+//                    relu_squared: a product of p with itself.
+//   rounding:        is monotone, so the kernel's value lies between the roundings of v - e and v +
+//                    e; where both give the oracle's value nothing is added, else their distance
+//                    is: a unit in the last place for a rounding that may flip. The same at every
+//                    rounding point of Rounding::kEngine, of the norms and of h.
+//   norm:            mean and squares are sums; relative error r of the variance is 1/sqrt(1 - r) -
+//                    1 of the scale. The products of two rounded values (x * scale, times w) are
+//                    exact in fp32.
+//   y:               each of h's distances times |w|, plus the sum's own error, then u16 for each
+//                    rounding to the dtype.
 // Pure functions.
 #ifndef FUSEBOX_TESTS_REFERENCE_ERROR_BOUND_H_
 #define FUSEBOX_TESTS_REFERENCE_ERROR_BOUND_H_
 
 #include <cstdint>
 
+#include "src/shape/ffn_problem.h"
+
 namespace fusebox::reference {
 
-// Nearest bf16 of a double, ties to even, as a value: no second rounding through fp32.
-double RoundDoubleToBf16(double value);
+struct Estimate {
+  double value = 0;
+  double error = 0;
+};
 
-// Error of an fp32 sum of `terms` products whose absolute values add up to `sum_of_magnitudes`.
+// Nearest element of the dtype to a double, ties to even, as a value: no second rounding through
+// fp32.
+double RoundDouble(DType dtype, double value);
+
+// Error of an fp32 sum of `terms` terms whose absolute values add up to `sum_of_magnitudes`.
 double SumError(int64_t terms, double sum_of_magnitudes);
 
-// Error of act(g) given g's; `activated` = act(g).
-double ActivationError(double g, double g_error, double activated);
+// sum + bias.
+Estimate Shifted(const Estimate& sum, double bias);
 
-// Error of act(g) * u given both errors.
-double ProductError(double a, double a_error, double u, double u_error);
+// `activated` = act(g), of any activation but relu_squared.
+Estimate Activated(double activated, const Estimate& g);
+// relu(g)^2.
+Estimate ActivatedSquare(const Estimate& g);
 
-// Distance between the kernel's rounded h and the oracle's, given the error before rounding.
-double RoundedError(double h, double h_error);
+Estimate Product(const Estimate& a, const Estimate& u);
 
-// Bound on |kernel's bf16 y - y|, where y = f, or residual + bf16(f); `f_error` is f's error in
-// fp32.
-double OutputError(double f, double f_error);
-double OutputErrorWithResidual(double f, double f_error, double residual);
+// The kernel's rounded value and the oracle's.
+Estimate RoundedTo(DType dtype, const Estimate& estimate);
+
+// A norm's parts. `sum_error`: of the sum, divided as the sum was.
+double MeanError(double mean, double sum_error);
+// Error of 1 / sqrt(variance); `variance` with eps.
+double ScaleError(double variance, double sum_error);
+// (input - mean) * scale.
+Estimate Centered(const Estimate& input, const Estimate& mean, const Estimate& scale);
+// centered * factor + bias, all in fp32.
+Estimate ScaledAndShifted(const Estimate& centered, double factor, double bias);
+
+// A y that the oracle leaves unrounded and the kernel rounds: f, or residual + the rounded f.
+Estimate Output(DType dtype, const Estimate& f);
+Estimate OutputWithResidual(DType dtype, const Estimate& f, double residual);
 
 }  // namespace fusebox::reference
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/base/bf16.h"
+#include "src/shape/element.h"
 
 namespace fusebox::reference {
 namespace {
@@ -33,9 +33,9 @@ class Random {
 };
 
 template <typename Draw>
-std::vector<uint16_t> Fill(int64_t count, Draw draw) {
+std::vector<uint16_t> Fill(DType dtype, int64_t count, Draw draw) {
   std::vector<uint16_t> values(static_cast<size_t>(count));
-  for (uint16_t& value : values) value = FloatToBf16(draw());
+  for (uint16_t& value : values) value = FloatToElement(dtype, draw());
   return values;
 }
 
@@ -45,20 +45,40 @@ std::string Describe(const char* generator, const FfnProblem& problem, int64_t t
          std::to_string(seed) + ")";
 }
 
-// `up_weight`, `down_weight`, `activation` draw one value each.
-template <typename UpWeight, typename DownWeight, typename Value>
-FfnCase Make(const FfnProblem& problem, int64_t tokens, UpWeight up_weight, DownWeight down_weight,
-             Value activation) {
+// Each draws one value.
+template <typename UpWeight, typename DownWeight, typename Value, typename Vector>
+struct Draws {
+  UpWeight up_weight;
+  DownWeight down_weight;
+  Value activation;    // of x and residual
+  Vector bias;         // of a projection or a LayerNorm
+  Vector norm_weight;  // without the 1 of rms_plus_one
+};
+
+template <typename AnyDraws>
+FfnCase Make(const FfnProblem& problem, int64_t tokens, const AnyDraws& draws) {
+  const DType dtype = problem.dtype;
   const int64_t hidden = problem.hidden.value();
-  const int64_t weights = hidden * problem.intermediate.value();
+  const int64_t intermediate = problem.intermediate.value();
+  const int64_t weights = hidden * intermediate;
+  const bool is_gated = problem.form == FfnForm::kGated;
+  const ResidualMode mode = problem.residual_mode;
   FfnCase made{.problem = problem, .tokens = tokens};
-  if (problem.form == FfnForm::kGated) made.gate = Fill(weights, up_weight);
-  made.up = Fill(weights, up_weight);
-  made.down = Fill(weights, down_weight);
-  made.x = Fill(tokens * hidden, activation);
-  if (problem.residual_mode == ResidualMode::kAddAfter) {
-    made.residual = Fill(tokens * hidden, activation);
+  if (is_gated) made.gate = Fill(dtype, weights, draws.up_weight);
+  made.up = Fill(dtype, weights, draws.up_weight);
+  made.down = Fill(dtype, weights, draws.down_weight);
+  made.x = Fill(dtype, tokens * hidden, draws.activation);
+  if (mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm)
+    made.residual = Fill(dtype, tokens * hidden, draws.activation);
+  if (problem.up_bias) {
+    if (is_gated) made.gate_bias = Fill(dtype, intermediate, draws.bias);
+    made.up_bias = Fill(dtype, intermediate, draws.bias);
   }
+  if (problem.down_bias) made.down_bias = Fill(dtype, hidden, draws.bias);
+  if (problem.norm != Norm::kNone) made.norm_weight = Fill(dtype, hidden, draws.norm_weight);
+  if (problem.norm == Norm::kLayer) made.norm_bias = Fill(dtype, hidden, draws.bias);
+  if (mode == ResidualMode::kSandwich)
+    made.second_norm_weight = Fill(dtype, hidden, draws.norm_weight);
   return made;
 }
 
@@ -66,14 +86,22 @@ FfnCase Make(const FfnProblem& problem, int64_t tokens, UpWeight up_weight, Down
 
 FfnCase MakeSmallIntegerCase(const FfnProblem& problem, int64_t tokens, uint64_t seed) {
   // About 16 non-zero terms in each sum of phase 1 and 64 in phase 2: |gate| and |up| stay below
-  // about 100, |h| below 10^4, the sums of |h||w| below 10^6.
-  const double up_density = std::min(1.0, 16.0 / static_cast<double>(problem.hidden.value()));
+  // about 100, |h| below 10^4, the sums of |h||w| below 10^6. A fourth of both where a square needs
+  // the room, or fp16, whose integers end at 65504.
+  const bool is_tight =
+      problem.dtype == DType::kFp16 || problem.activation == Activation::kReluSquared;
+  const double share = is_tight ? 0.25 : 1.0;
+  const double up_density =
+      std::min(1.0, 16.0 * share / static_cast<double>(problem.hidden.value()));
   const double down_density =
-      std::min(1.0, 64.0 / static_cast<double>(problem.intermediate.value()));
+      std::min(1.0, 64.0 * share / static_cast<double>(problem.intermediate.value()));
   Random random(seed);
-  FfnCase made = Make(
-      problem, tokens, [&] { return random.SmallInteger(up_density); },
-      [&] { return random.SmallInteger(down_density); }, [&] { return random.SmallInteger(0.75); });
+  const auto draw = [&random](double density) {
+    return [&random, density] { return random.SmallInteger(density); };
+  };
+  FfnCase made =
+      Make(problem, tokens,
+           Draws{draw(up_density), draw(down_density), draw(0.75), draw(0.5), draw(0.5)});
   made.description = Describe("MakeSmallIntegerCase", problem, tokens, seed);
   return made;
 }
@@ -82,12 +110,15 @@ FfnCase MakeRandomCase(const FfnProblem& problem, int64_t tokens, uint64_t seed)
   // Variance of a uniform value up to a is a^2/3: these make the sums' variance about 1.6 and 1.
   const auto hidden = static_cast<float>(problem.hidden.value());
   const auto intermediate = static_cast<float>(problem.intermediate.value());
-  const float up_limit = 2.2f / std::sqrt(hidden);
-  const float down_limit = 3.5f / std::sqrt(intermediate);
+  const float one = problem.norm == Norm::kRmsPlusOne ? 0.0f : 1.0f;
   Random random(seed);
-  FfnCase made = Make(
-      problem, tokens, [&] { return random.Uniform(up_limit); },
-      [&] { return random.Uniform(down_limit); }, [&] { return random.Uniform(1.7f); });
+  const auto draw = [&random](float center, float limit) {
+    return [&random, center, limit] { return center + random.Uniform(limit); };
+  };
+  FfnCase made =
+      Make(problem, tokens,
+           Draws{draw(0.0f, 2.2f / std::sqrt(hidden)), draw(0.0f, 3.5f / std::sqrt(intermediate)),
+                 draw(0.0f, 1.7f), draw(0.0f, 1.0f), draw(one, 0.5f)});
   made.description = Describe("MakeRandomCase", problem, tokens, seed);
   return made;
 }

@@ -39,7 +39,7 @@ TEST(FfnOracleTest, MatchesAHandComputation) {
       ComputeReference(HandCase(Activation::kSilu, FfnForm::kGated), IntermediateRounding::kNone);
   EXPECT_DOUBLE_EQ(unrounded.y[0], 2 * silu);
   const FfnReference rounded = ComputeReference(HandCase(Activation::kSilu, FfnForm::kGated));
-  EXPECT_DOUBLE_EQ(rounded.y[0], 2 * RoundDoubleToBf16(silu));
+  EXPECT_DOUBLE_EQ(rounded.y[0], 2 * RoundDouble(DType::kBf16, silu));
   const double gelu = 2.5 * 0.5 * (1.0 + std::erf(2.5 / std::sqrt(2.0)));
   EXPECT_NEAR(
       ComputeReference(HandCase(Activation::kGeluErf, FfnForm::kPlain), IntermediateRounding::kNone)
@@ -102,15 +102,15 @@ TEST(FfnOracleTest, NanAndForeignSizesAreWrong) {
 TEST(ErrorBoundTest, RoundsDoublesOnce) {
   // 1 + 2^-8 is a tie between bf16 neighbours; what lies just beside it must not be rounded to the
   // tie in fp32 first.
-  EXPECT_EQ(RoundDoubleToBf16(1.0 + 0x1.0p-8), 1.0);
-  EXPECT_EQ(RoundDoubleToBf16(1.0 + 0x1.0p-8 + 0x1.0p-40), 1.0 + 0x1.0p-7);
-  EXPECT_EQ(RoundDoubleToBf16(1.0 + 0x1.8p-7 - 0x1.0p-40), 1.0 + 0x1.0p-7);
-  EXPECT_EQ(RoundDoubleToBf16(-1.0 - 0x1.0p-8 - 0x1.0p-40), -1.0 - 0x1.0p-7);
+  EXPECT_EQ(RoundDouble(DType::kBf16, 1.0 + 0x1.0p-8), 1.0);
+  EXPECT_EQ(RoundDouble(DType::kBf16, 1.0 + 0x1.0p-8 + 0x1.0p-40), 1.0 + 0x1.0p-7);
+  EXPECT_EQ(RoundDouble(DType::kBf16, 1.0 + 0x1.8p-7 - 0x1.0p-40), 1.0 + 0x1.0p-7);
+  EXPECT_EQ(RoundDouble(DType::kBf16, -1.0 - 0x1.0p-8 - 0x1.0p-40), -1.0 - 0x1.0p-7);
 }
 
 TEST(ErrorBoundTest, ARoundingThatCannotFlipCostsNothing) {
-  EXPECT_EQ(RoundedError(1.001, 1e-6), 0.0);
-  EXPECT_EQ(RoundedError(1.0 + 0x1.0p-8, 1e-6), 0x1.0p-7);
+  EXPECT_EQ(RoundedTo(DType::kBf16, {1.001, 1e-6}).error, 0.0);
+  EXPECT_EQ(RoundedTo(DType::kBf16, {1.0 + 0x1.0p-8, 1e-6}).error, 0x1.0p-7);
 }
 
 }  // namespace
