@@ -53,9 +53,11 @@ absl::StatusOr<FfnProblem> FfnProblem::Create(const FfnProblem& fields) {
   FUSEBOX_RETURN_IF_ERROR(CheckDim("hidden", fields.hidden.value()));
   FUSEBOX_RETURN_IF_ERROR(CheckDim("intermediate", fields.intermediate.value()));
   if (NeedsNorm(fields.residual_mode) && fields.norm == Norm::kNone) {
+    const bool is_before = fields.residual_mode == ResidualMode::kAddBeforeNorm;
     return absl::InvalidArgumentError(
         absl::StrCat("ffn: residual mode ", ToString(fields.residual_mode),
-                     " needs a norm, and norm is none; add before the call and use residual none"));
+                     " needs a norm, and norm is none; add ", is_before ? "before" : "after",
+                     " the call and use residual none"));
   }
   if (fields.residual_mode == ResidualMode::kSandwich && fields.norm == Norm::kLayer) {
     return Declined("sandwich_norm",

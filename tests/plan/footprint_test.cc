@@ -48,5 +48,46 @@ TEST(FootprintTest, CountsPartialSums) {
   EXPECT_EQ(WorkspaceBytes(SomePlan()), PartialBytes(SomePlan()) + kWorkspaceHeaderBytes);
 }
 
+TEST(FootprintTest, CarvesScratchAndABarrierForANorm) {
+  const Footprint without = FootprintOf(SomePlan());
+  EXPECT_EQ(without.scratch_bytes, 0);
+  FusionPlan plan = SomePlan();
+  plan.problem.norm = Norm::kRms;
+  const Footprint f = FootprintOf(plan);
+  EXPECT_EQ(f.scratch_offset, without.barrier_offset);
+  EXPECT_EQ(f.scratch_bytes, 64);
+  EXPECT_EQ(f.barrier_offset, without.barrier_offset + 64);
+  EXPECT_EQ(f.barrier_bytes, without.barrier_bytes + 8);
+  EXPECT_EQ(f.total_bytes, without.total_bytes + 72);
+}
+
+TEST(FootprintTest, NothingElseOfTheProblemTakesSharedMemory) {
+  FusionPlan plan = SomePlan();
+  const int64_t bytes = FootprintOf(plan).total_bytes;
+  plan.problem.dtype = DType::kFp16;
+  plan.problem.up_bias = plan.problem.down_bias = true;
+  plan.problem.rounding = Rounding::kEngine;
+  plan.problem.residual_mode = ResidualMode::kAddAfter;
+  EXPECT_EQ(FootprintOf(plan).total_bytes, bytes);
+}
+
+// Rows of 8 tokens x 4096 elements x 2 bytes, a copy a cluster.
+TEST(FootprintTest, KeepsRowsInTheWorkspaceForNormsAndTheirResiduals) {
+  constexpr int64_t kRows = 8 * 4096 * 2;
+  FusionPlan plan = SomePlan();
+  const int64_t bare = WorkspaceBytes(plan);
+  EXPECT_EQ(NormalizedRowsOffset(plan), bare);
+  plan.problem.residual_mode = ResidualMode::kAddAfter;
+  EXPECT_EQ(WorkspaceBytes(plan), bare);
+  plan.problem.norm = Norm::kLayer;
+  EXPECT_EQ(WorkspaceBytes(plan), bare + 15 * kRows);
+  plan.problem.residual_mode = ResidualMode::kAddBeforeNorm;
+  EXPECT_EQ(WorkspaceBytes(plan), bare + 30 * kRows);
+  plan.problem.norm = Norm::kRms;
+  plan.problem.residual_mode = ResidualMode::kSandwich;
+  EXPECT_EQ(WorkspaceBytes(plan), bare + 16 * kRows);
+  EXPECT_EQ(NormalizedRowsOffset(plan), bare);
+}
+
 }  // namespace
 }  // namespace fusebox

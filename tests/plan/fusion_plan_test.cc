@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "src/base/status.h"
 #include "tests/plan/some_plan.h"
+#include "tests/shape/variant_problems.h"
 
 namespace fusebox {
 namespace {
@@ -16,7 +19,8 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kSomePlanJson =
     R"({"problem":{"op":"ffn","hidden":4096,"intermediate":11008,"dtype":"bf16",)"
-    R"("activation":"silu","form":"gated","residual_mode":"none"},"token_tile":8,)"
+    R"("activation":"silu","form":"gated","residual_mode":"none",)"
+    R"("norm":"none","rounding":"fused","up_bias":0,"down_bias":0},"token_tile":8,)"
     R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,)"
     R"("ring_slots":6,"slots_in_flight":3,"activation_slots":8,)"
     R"("up":{"rows_per_cta":96,"k_per_slot":64,"k_warpgroups":1},)"
@@ -31,13 +35,24 @@ TEST(FusionPlanTest, PrintsAStableJsonAndReadsItBack) {
   EXPECT_EQ(*read, SomePlan());
 }
 
-TEST(FusionPlanTest, EveryFieldCountsInTheFingerprint) {
+// Every variant of the op: each survives its JSON and is a plan of its own.
+TEST(FusionPlanTest, CarriesEveryVariantThroughItsJsonAndFingerprint) {
+  std::vector<FfnProblem> problems = VariantProblems(4096, 11008);
+  FusionPlan plan = SomePlan();
+  std::set<std::string> fingerprints;
+  for (const FfnProblem& problem : problems) {
+    plan.problem = problem;
+    const absl::StatusOr<FusionPlan> read = FusionPlan::FromJson(plan.ToJson());
+    ASSERT_TRUE(read.ok()) << read.status() << "\n" << plan.ToJson();
+    EXPECT_EQ(*read, plan);
+    EXPECT_TRUE(fingerprints.insert(plan.PlanFingerprint().ToHex()).second) << problem.Name();
+  }
+}
+
+TEST(FusionPlanTest, FieldsOfThePlanCountInTheFingerprint) {
   const Fingerprint original = SomePlan().PlanFingerprint();
   EXPECT_EQ(SomePlan().PlanFingerprint(), original);
   FusionPlan plan = SomePlan();
-  plan.problem.residual_mode = ResidualMode::kAddAfter;
-  EXPECT_NE(plan.PlanFingerprint(), original);
-  plan = SomePlan();
   plan.activation_slots = 4;
   EXPECT_NE(plan.PlanFingerprint(), original);
   plan = SomePlan();
@@ -57,12 +72,25 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
        "plan: cluster_size is a string; an integer is expected"},
       {"\"passes\":2", "\"passes\":1e9", "plan: down.passes is a fraction; an integer is expected"},
       {"\"silu\"", "\"swish\"",
-       "plan: problem.activation is \"swish\"; accepted: silu, gelu_erf, relu"},
+       "plan: problem.activation is \"swish\"; accepted: silu, gelu_erf, relu, gelu_tanh, "
+       "relu_squared"},
       {"\"dsm\"", "\"warp\"", "plan: edge.scope is \"warp\"; accepted: smem, dsm, grid"},
       {"\"op\":\"ffn\"", "\"op\":\"attention_block\"",
        "plan: problem.op is \"attention_block\"; accepted: ffn"},
       {"11008", "11010", "dim_granule: intermediate 11010 is not a multiple of 8 elements"},
-      {"\"gated\"", "\"plain\"", "activation_form: a plain ffn with silu has no kernel"},
+      {"\"norm\":\"none\",", "", "plan: problem.norm is missing"},
+      {"\"rounding\":\"fused\",", "", "plan: problem.rounding is missing"},
+      {"\"up_bias\":0,", "", "plan: problem.up_bias is missing"},
+      {",\"down_bias\":0", "", "plan: problem.down_bias is missing"},
+      {"\"up_bias\":0", "\"up_bias\":2", "plan: problem.up_bias is 2; accepted: 0 to 1"},
+      {"\"up_bias\":0", "\"up_bias\":false",
+       "plan: problem.up_bias is a boolean; an integer is expected"},
+      {"\"norm\":\"none\"", "\"norm\":\"batch\"",
+       "plan: problem.norm is \"batch\"; accepted: none, rms, rms_plus_one, layer"},
+      {"\"fused\"", "\"vllm\"", "plan: problem.rounding is \"vllm\"; accepted: fused, engine"},
+      {"\"bf16\"", "\"fp8\"", "plan: problem.dtype is \"fp8\"; accepted: bf16, fp16"},
+      {"\"residual_mode\":\"none\"", "\"residual_mode\":\"sandwich\"",
+       "ffn: residual mode sandwich needs a norm"},
   };
   for (const auto& c : kCases) {
     const std::string text = absl::StrReplaceAll(kSomePlanJson, {{c.from, c.to}});

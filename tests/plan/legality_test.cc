@@ -100,7 +100,7 @@ std::vector<RuleCase> RuleCases() {
          p.activation_slots = 2;
          p.down = {.rows_per_pass = 128, .passes = 4, .k_per_slot = 64};
        }},
-      {"counters_fit: the outputs are 16384 units of 16 rows x 8 tokens; the workspace has 16128 "
+      {"counters_fit: the outputs are 16384 units of 16 rows x 8 tokens; the workspace has 16112 "
        "counters for "
        "them",
        [](FusionPlan& p) {

@@ -32,6 +32,21 @@ TEST(TrafficTest, CountsWhatPartialBoxesReadTwice) {
   EXPECT_EQ(TrafficOf(plan).down.waste_bytes, 13 * 32 * 4096 * 2);
 }
 
+// traffic.h: norms, biases and residuals are left out because small.
+TEST(TrafficTest, IsTheSameForEveryVariantOfAForm) {
+  FusionPlan plan = SomePlan();
+  const Traffic bare = TrafficOf(plan);
+  plan.problem.dtype = DType::kFp16;
+  plan.problem.norm = Norm::kRms;
+  plan.problem.residual_mode = ResidualMode::kAddBeforeNorm;
+  plan.problem.up_bias = plan.problem.down_bias = true;
+  const Traffic variant = TrafficOf(plan);
+  EXPECT_EQ(variant.up.hbm_bytes, bare.up.hbm_bytes);
+  EXPECT_EQ(variant.up.activation_bytes, bare.up.activation_bytes);
+  EXPECT_EQ(variant.down.hbm_bytes, bare.down.hbm_bytes);
+  EXPECT_EQ(variant.partial_bytes, bare.partial_bytes);
+}
+
 // Bytes that the work list's boxes read inside the matrices, the slow way.
 int64_t BytesOfWorkList(const FusionPlan& plan) {
   const int64_t hidden = plan.problem.hidden.value();

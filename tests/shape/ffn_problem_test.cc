@@ -22,13 +22,27 @@ TEST(FfnProblemTest, AcceptsRealDims) {
                   .ok());
 }
 
+TEST(FfnProblemTest, AcceptsEveryActivationInBothFormsAndDtypes) {
+  for (const Activation activation : {Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
+                                      Activation::kGeluTanh, Activation::kReluSquared}) {
+    for (const FfnForm form : {FfnForm::kGated, FfnForm::kPlain}) {
+      for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+        FfnProblem problem = Gated(64, 64);
+        problem.activation = activation;
+        problem.form = form;
+        problem.dtype = dtype;
+        EXPECT_TRUE(FfnProblem::Create(problem).ok()) << problem.Name();
+      }
+    }
+  }
+}
+
 TEST(FfnProblemTest, SaysWhyItDoesNotServe) {
-  FfnProblem gelu_gated = Gated(64, 64);
-  gelu_gated.activation = Activation::kGeluErf;
-  FfnProblem silu_plain = Gated(64, 64);
-  silu_plain.form = FfnForm::kPlain;
-  FfnProblem unknown = Gated(64, 64);
-  unknown.dtype = static_cast<DType>(9);
+  const auto with = [](auto change) {
+    FfnProblem problem = Gated(64, 64);
+    change(problem);
+    return problem;
+  };
   const struct {
     FfnProblem fields;
     absl::StatusCode code;
@@ -43,13 +57,34 @@ TEST(FfnProblemTest, SaysWhyItDoesNotServe) {
       {Gated(4100, 64), absl::StatusCode::kUnimplemented,
        "dim_granule: hidden 4100 is not a multiple of 8 elements (TMA needs a 16-byte pitch); pad "
        "it to 4104"},
-      {gelu_gated, absl::StatusCode::kUnimplemented,
-       "activation_form: a gated ffn with gelu_erf has no kernel; this version has silu and relu "
-       "for it"},
-      {silu_plain, absl::StatusCode::kUnimplemented,
-       "activation_form: a plain ffn with silu has no kernel; this version has gelu_erf and relu "
-       "for it"},
-      {unknown, absl::StatusCode::kInvalidArgument, "ffn: dtype 9 is not a known value"},
+      {with([](auto& p) { p.dtype = static_cast<DType>(9); }), absl::StatusCode::kInvalidArgument,
+       "ffn: dtype 9 is not a known value; known: 1 to 2"},
+      {with([](auto& p) { p.activation = static_cast<Activation>(6); }),
+       absl::StatusCode::kInvalidArgument, "ffn: activation 6 is not a known value; known: 1 to 5"},
+      {with([](auto& p) { p.form = static_cast<FfnForm>(0); }), absl::StatusCode::kInvalidArgument,
+       "ffn: form 0 is not a known value; known: 1 to 2"},
+      {with([](auto& p) { p.residual_mode = static_cast<ResidualMode>(4); }),
+       absl::StatusCode::kInvalidArgument,
+       "ffn: residual_mode 4 is not a known value; known: 0 to 3"},
+      {with([](auto& p) { p.norm = static_cast<Norm>(-1); }), absl::StatusCode::kInvalidArgument,
+       "ffn: norm -1 is not a known value; known: 0 to 3"},
+      {with([](auto& p) { p.rounding = static_cast<Rounding>(2); }),
+       absl::StatusCode::kInvalidArgument, "ffn: rounding 2 is not a known value; known: 0 to 1"},
+      {with([](auto& p) { p.residual_mode = ResidualMode::kAddBeforeNorm; }),
+       absl::StatusCode::kInvalidArgument,
+       "ffn: residual mode add_before_norm needs a norm, and norm is none; add before the call and "
+       "use residual none"},
+      {with([](auto& p) { p.residual_mode = ResidualMode::kSandwich; }),
+       absl::StatusCode::kInvalidArgument,
+       "ffn: residual mode sandwich needs a norm, and norm is none; add after the call and use "
+       "residual none"},
+      {with([](auto& p) {
+         p.residual_mode = ResidualMode::kSandwich;
+         p.norm = Norm::kLayer;
+       }),
+       absl::StatusCode::kUnimplemented,
+       "sandwich_norm: residual mode sandwich has no kernel for norm layer, only for rms and "
+       "rms_plus_one; run the second norm yourself and use residual none"},
   };
   for (const auto& c : kCases) {
     const absl::Status status = FfnProblem::Create(c.fields).status();
@@ -65,6 +100,52 @@ TEST(FfnProblemTest, CountsCompulsoryBytes) {
   problem.residual_mode = ResidualMode::kAddAfter;
   EXPECT_EQ(problem.compulsory_bytes(8), problem.weight_bytes() + 3 * 8 * 1024 * 2);
   EXPECT_EQ(problem.Name(), "ffn_gated_silu_bf16_h1024_i3072_add_after");
+}
+
+TEST(FfnProblemTest, CountsTheBytesOfBiasesNormsAndResiduals) {
+  FfnProblem problem = Gated(1024, 3072);
+  const int64_t bare = problem.compulsory_bytes(8);
+  const int64_t row = 1024 * 2;
+  problem.up_bias = true;
+  problem.down_bias = true;
+  EXPECT_EQ(problem.compulsory_bytes(8), bare + 2 * 3072 * 2 + row);
+  problem = Gated(1024, 3072);
+  problem.norm = Norm::kRms;
+  EXPECT_EQ(problem.compulsory_bytes(8), bare + row);
+  problem.residual_mode = ResidualMode::kAddBeforeNorm;  // residual in and out
+  EXPECT_EQ(problem.compulsory_bytes(8), bare + row + 2 * 8 * row);
+  problem.residual_mode = ResidualMode::kSandwich;  // adds x again, and has a second norm
+  EXPECT_EQ(problem.compulsory_bytes(8), bare + 2 * row);
+  problem.norm = Norm::kLayer;
+  problem.residual_mode = ResidualMode::kNone;
+  EXPECT_EQ(problem.compulsory_bytes(8), bare + 2 * row);
+}
+
+TEST(FfnProblemTest, NamesWhatIsNotTheDefault) {
+  FfnProblem problem = Gated(64, 128);
+  EXPECT_EQ(problem.Name(), "ffn_gated_silu_bf16_h64_i128");
+  problem.up_bias = true;
+  EXPECT_EQ(problem.Name(), "ffn_gated_silu_bf16_h64_i128_up_bias");
+  problem.up_bias = false;
+  problem.down_bias = true;
+  EXPECT_EQ(problem.Name(), "ffn_gated_silu_bf16_h64_i128_down_bias");
+  EXPECT_EQ((FfnProblem{.hidden = DimK(64),
+                        .intermediate = DimN(128),
+                        .dtype = DType::kFp16,
+                        .activation = Activation::kReluSquared,
+                        .form = FfnForm::kPlain,
+                        .residual_mode = ResidualMode::kAddBeforeNorm,
+                        .norm = Norm::kLayer,
+                        .rounding = Rounding::kEngine,
+                        .up_bias = true,
+                        .down_bias = true}
+                 .Name()),
+            "ffn_plain_relu_squared_fp16_h64_i128_layer_add_before_norm_bias_engine");
+  problem = Gated(64, 128);
+  problem.activation = Activation::kGeluTanh;
+  problem.norm = Norm::kRmsPlusOne;
+  problem.residual_mode = ResidualMode::kSandwich;
+  EXPECT_EQ(problem.Name(), "ffn_gated_gelu_tanh_bf16_h64_i128_rms_plus_one_sandwich");
 }
 
 TEST(TokenTileTest, HoldsTheTokens) {
