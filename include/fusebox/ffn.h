@@ -1,15 +1,19 @@
-/* The ffn op: y = down( act(gate(x)) * up(x) ) when gated, y = down( act(up(x)) ) when plain.
- * Included by fusebox.h.
+/* The ffn op: f(x) = down( act(gate(x)) * up(x) ) when gated, f(x) = down( act(up(x)) ) when plain,
+ * with a norm before it and a residual (fusebox_residual_mode) where asked for. Included by
+ * fusebox.h.
  *
  * All matrices are row-major in device memory, 16-byte aligned, with a leading dimension (elements
  * from one row to the next) that is a multiple of 8: x [tokens, hidden], gate and up [intermediate,
- * hidden], down [hidden, intermediate], y [tokens, hidden]. Accumulation is fp32; the intermediate
- * is rounded to the dtype once. Results are bitwise repeatable. With tensor parallelism
- * `intermediate` is the rank's share, y a partial sum, the all-reduce yours.
+ * hidden], down [hidden, intermediate], y [tokens, hidden]; vectors are packed and 16-byte aligned.
+ * Accumulation is fp32. Results are rounded to the dtype where the engine's separate operations
+ * round: the norm's output, each projection's with its bias, the activation's, its product with up,
+ * each sum of a residual. Both values of fusebox_rounding are that one. Results are bitwise
+ * repeatable. With tensor parallelism `intermediate` is the rank's share, y a partial sum, the
+ * all-reduce yours.
  *
- * Served in this version: bf16, [out, in], gated with silu or relu, plain with gelu_erf or relu, no
- * biases, no norm, residual none or add_after, tokens up to 32. Other named values are DECLINED
- * with their rule; unknown values are INVALID_ARGUMENT. */
+ * Served in this version: all values but layout in_out, batch_invariant, and sandwich with norm
+ * layer; tokens up to 32. Other named values are DECLINED with their rule; unknown values are
+ * INVALID_ARGUMENT. */
 #ifndef FUSEBOX_FFN_H_
 #define FUSEBOX_FFN_H_
 
@@ -22,7 +26,7 @@ extern "C" {
 
 enum { FUSEBOX_FFN_MAX_TOKENS = 32 };
 
-/* Bits of fusebox_ffn_desc::biases. */
+/* Bits of fusebox_ffn_desc::biases; UP is of gate and up together. */
 enum { FUSEBOX_BIAS_UP = 1, FUSEBOX_BIAS_DOWN = 2 };
 
 /* Bits of fusebox_ffn_desc::flags. */
@@ -43,14 +47,14 @@ typedef struct fusebox_ffn_desc {
   size_t struct_size;   /* sizeof(fusebox_ffn_desc) */
   int64_t hidden;       /* multiple of 8 */
   int64_t intermediate; /* multiple of 8; rows of up (and of gate) */
-  fusebox_dtype dtype;  /* of weights, x, residual and y */
+  fusebox_dtype dtype;  /* of weights, biases, norm weights, x, residuals and y */
   fusebox_activation activation;
   int32_t gated;           /* 1: gate and up; 0: plain, up only */
   fusebox_gate_up gate_up; /* ignored when plain */
   fusebox_layout layout;
   uint32_t biases;
   fusebox_norm norm;
-  fusebox_residual_mode residual_mode;
+  fusebox_residual_mode residual_mode; /* add_before_norm and sandwich need a norm */
   fusebox_rounding rounding;
   int32_t max_tokens; /* largest token count to be launched; 0: FUSEBOX_FFN_MAX_TOKENS */
   uint32_t flags;
@@ -69,6 +73,15 @@ typedef struct fusebox_ffn_weights {
   int64_t up_ld;
   const void* down; /* [hidden, intermediate] */
   int64_t down_ld;
+  /* Since 0.2. Vectors; NULL where the desc has no such bias or norm. */
+  const void* gate_up_bias; /* FUSED and REVERSED: [2 * intermediate], in the order of gate_up */
+  const void* gate_bias;    /* SEPARATE: [intermediate] */
+  const void* up_bias;      /* SEPARATE and plain: [intermediate] */
+  const void* down_bias;    /* [hidden] */
+  const void* norm_weight;  /* [hidden] */
+  const void* norm_bias;    /* layer only, [hidden]; NULL: a LayerNorm without bias */
+  const void* second_norm_weight; /* sandwich only, [hidden] */
+  double eps; /* of the norms, above 0 and finite as fp32; not read without a norm */
 } fusebox_ffn_weights;
 
 /* Strides in elements from one token's row to the next, multiples of 8; 0 means packed (hidden). */
@@ -79,13 +92,18 @@ typedef struct fusebox_ffn_args {
   uint32_t flags;
   const void* x; /* rows at and beyond `tokens` are not read */
   int64_t x_stride;
-  const void* residual; /* add_after only; NULL: x. May be y. */
+  const void* residual; /* add_after: NULL means x, may be y. add_before_norm: needed, not y.
+                           Others: NULL (sandwich adds x) */
   int64_t residual_stride;
   void* y; /* must not overlap x; rows at and beyond `tokens` are not written */
   int64_t y_stride;
   void* workspace; /* from workspace_init of any op of this engine; no two launches that may overlap
                       share one */
   size_t workspace_bytes;
+  /* Since 0.2. */
+  void* residual_out; /* add_before_norm: gets x + residual; may be residual, must overlap neither x
+                         nor y. Others: NULL */
+  int64_t residual_out_stride;
 } fusebox_ffn_args;
 
 /* Plans the op for every token tile up to max_tokens; no driver call, no compilation. `*out` is
@@ -97,14 +115,14 @@ FUSEBOX_API fusebox_status fusebox_ffn_create(fusebox_engine* engine, const fuse
 /* Ties the op to one layer's weights. Needs a GPU but no prepared kernel; the calling thread needs
  * no context.
  * `*out` is yours until fusebox_binding_destroy, which must not overlap a launch of it; kernels
- * already on a stream need only the weights. Thread-safe. INVALID_ARGUMENT names the matrix, what
+ * already on a stream need only the weights. Thread-safe. INVALID_ARGUMENT names the weight, what
  * it has and what it should have. */
 FUSEBOX_API fusebox_status fusebox_ffn_bind(fusebox_op* op, const fusebox_ffn_weights* weights,
                                             fusebox_binding** out) FUSEBOX_NOEXCEPT;
 FUSEBOX_API fusebox_status fusebox_binding_destroy(fusebox_binding* binding)
     FUSEBOX_NOEXCEPT; /* NULL is fine */
 
-/* Enqueues y = ffn(x) on the caller's stream; asynchronous, capturable, and free of allocation,
+/* Enqueues the op on the caller's stream; asynchronous, capturable, and free of allocation,
  * lock, environment read and synchronisation. The device's primary context must be current on the
  * calling thread. Thread-safe; one binding may be launched from many threads at once with
  * workspaces of their own. NOT_READY: prepare this token count. DECLINED: more tokens than the op

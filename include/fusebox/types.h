@@ -64,15 +64,17 @@ enum {
   FUSEBOX_NORM_LAYER = 3
 };
 
-typedef int32_t fusebox_residual_mode; /* r: residual; f: the block with its norm */
+typedef int32_t fusebox_residual_mode; /* r: residual; f: the block with its norm, if any */
 enum {
   FUSEBOX_RESIDUAL_NONE = 0,            /* y = f(x) */
-  FUSEBOX_RESIDUAL_ADD_BEFORE_NORM = 1, /* r = x + r, stored; y = f(r) */
+  FUSEBOX_RESIDUAL_ADD_BEFORE_NORM = 1, /* residual_out = x + r; y = f(residual_out) */
   FUSEBOX_RESIDUAL_ADD_AFTER = 2,       /* y = r + f(x); r is x where no pointer is given */
-  FUSEBOX_RESIDUAL_SANDWICH = 3         /* y = x + norm2(f(x)) */
+  FUSEBOX_RESIDUAL_SANDWICH = 3         /* y = x + norm2(f(x)), norm2 of the same kind */
 };
 
-typedef int32_t fusebox_rounding; /* whose rounding points of norm and intermediate are matched */
+/* Whose rounding points are matched. Both engines round each projection's output, the activation's
+ * and the product to the dtype, so that both values are served by the same kernels. */
+typedef int32_t fusebox_rounding;
 enum { FUSEBOX_ROUNDING_VLLM = 0, FUSEBOX_ROUNDING_HF = 1 };
 
 typedef int32_t fusebox_compile_mode;

@@ -1,6 +1,6 @@
-// FfnBinding ties an FfnOp to one layer's weights: their tensor maps, ready to be copied into a
-// launch's parameters. Invariant: immutable after Bind; weights are borrowed and must stay
-// unchanged. Thread-safe.
+// FfnBinding ties an FfnOp to one layer's weights: their tensor maps and vectors, ready to be
+// copied into a launch's parameters. Invariant: immutable after Bind; weights are borrowed and must
+// stay unchanged. Thread-safe.
 #ifndef FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_
 #define FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_
 
@@ -20,13 +20,14 @@ class FfnBinding {
   static absl::StatusOr<std::unique_ptr<FfnBinding>> Bind(std::shared_ptr<FfnOp> op,
                                                           const fusebox_ffn_weights* weights);
 
-  // gate, up and down are filled; the rest is the launch's. Zero for a tile that is not served.
+  // What comes from the weights is filled; the rest is the launch's. Zero for a tile that is not
+  // served.
   const FfnParams& Params(size_t tile_index) const { return params_[tile_index]; }
   const FfnOp& op() const { return *op_; }
 
  private:
   explicit FfnBinding(std::shared_ptr<FfnOp> op) : op_(std::move(op)) {}
-  absl::Status EncodeMaps(const struct BoundWeights& weights);
+  absl::Status FillParams(const struct BoundWeights& weights);
 
   const std::shared_ptr<FfnOp> op_;
   std::array<FfnParams, kNumTokenTiles> params_ = {};

@@ -2,17 +2,19 @@
 
 #include <cinttypes>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/engine/last_error.h"
 #include "runtime/engine/struct_size.h"
 #include "runtime/engine/workspace.h"
 #include "runtime/launch/kernel_launch.h"
 #include "runtime/launch/tensor_map.h"
+#include "src/plan/footprint.h"
 
 namespace fusebox {
 namespace {
 
-constexpr int64_t kPitchElements = 8;  // 16 bytes of bf16
+constexpr int64_t kPitchElements = 8;  // 16 bytes
 constexpr uintptr_t kPointerAlignment = 16;
 constexpr uint32_t kKnownFlags = FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN;
 
@@ -75,51 +77,137 @@ fusebox_status CheckWorkspace(const Engine& engine, const fusebox_ffn_args& args
   return FUSEBOX_OK;
 }
 
+// Every matrix of tokens that a launch names; strides are resolved.
+struct Buffers {
+  Rows x;
+  Rows y;
+  Rows residual;      // what the mode adds: x where no pointer is given
+  Rows residual_out;  // null but in mode add_before_norm
+};
+
+fusebox_status RefuseUnused(const char* name, ResidualMode mode, const char* remedy) {
+  const std::string_view asked = ToString(mode);
+  return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                        "ffn_launch: %s is given, but the op's residual mode is %.*s; pass NULL, "
+                        "or make the op with %s",
+                        name, static_cast<int>(asked.size()), asked.data(), remedy);
+}
+
+// Which pointers the residual mode asks for.
+fusebox_status CheckResiduals(ResidualMode mode, const fusebox_ffn_args& args, int64_t hidden) {
+  const bool takes_residual =
+      mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm;
+  if (args.residual != nullptr && !takes_residual) {
+    return RefuseUnused("residual", mode, "add_after or add_before_norm");
+  }
+  if (mode != ResidualMode::kAddBeforeNorm) {
+    return args.residual_out == nullptr ? FUSEBOX_OK
+                                        : RefuseUnused("residual_out", mode, "add_before_norm");
+  }
+  for (const Rows& rows :
+       {Rows{"residual", args.residual, 0}, Rows{"residual_out", args.residual_out, 0}}) {
+    if (rows.data != nullptr) continue;
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s is NULL, but the op's residual mode is add_before_norm; "
+                          "pass [tokens, %" PRId64 "] device memory (residual_out may be residual)",
+                          rows.name, hidden);
+  }
+  return FUSEBOX_OK;
+}
+
+// What is still being read when it is written, or would be written twice.
+fusebox_status CheckOverlaps(ResidualMode mode, const Buffers& buffers) {
+  const bool has_sum = mode == ResidualMode::kAddBeforeNorm;
+  const struct {
+    const Rows& written;
+    const Rows& other;
+    bool forbidden;
+  } pairs[] = {{buffers.y, buffers.x, true},
+               {buffers.y, buffers.residual, has_sum},
+               {buffers.y, buffers.residual_out, has_sum},
+               {buffers.residual_out, buffers.x, has_sum}};
+  for (const auto& [written, other, forbidden] : pairs) {
+    if (!forbidden || written.data != other.data) continue;
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s is %s, which is still needed when %s is written; pass "
+                          "another buffer for %s",
+                          written.name, other.name, written.name, written.name);
+  }
+  return FUSEBOX_OK;
+}
+
+fusebox_status ReadBuffers(const FfnProblem& problem, const fusebox_ffn_args& args,
+                           Buffers* buffers) {
+  const int64_t hidden = problem.hidden.value();
+  fusebox_status status = CheckResiduals(problem.residual_mode, args, hidden);
+  if (status != FUSEBOX_OK) return status;
+  const auto rows_of = [hidden](const char* name, const void* data, int64_t stride) {
+    return Rows{name, data, stride == 0 ? hidden : stride};
+  };
+  buffers->x = rows_of("x", args.x, args.x_stride);
+  buffers->y = rows_of("y", args.y, args.y_stride);
+  buffers->residual = args.residual == nullptr
+                          ? buffers->x
+                          : rows_of("residual", args.residual, args.residual_stride);
+  buffers->residual_out = rows_of("residual_out", args.residual_out, args.residual_out_stride);
+  for (const Rows& rows : {buffers->x, buffers->y, buffers->residual}) {
+    status = CheckRows(rows, hidden);
+    if (status != FUSEBOX_OK) return status;
+  }
+  if (problem.residual_mode == ResidualMode::kAddBeforeNorm) {
+    status = CheckRows(buffers->residual_out, hidden);
+    if (status != FUSEBOX_OK) return status;
+  }
+  return CheckOverlaps(problem.residual_mode, *buffers);
+}
+
+// What phase 1 streams: x, or the rows that the kernel leaves normalised in the workspace.
+MatrixView ActivationsOf(const FusionPlan& plan, const Rows& x, const fusebox_ffn_args& args) {
+  const FfnProblem& problem = plan.problem;
+  const int64_t hidden = problem.hidden.value();
+  if (problem.norm == Norm::kNone) {
+    return {.data = x.data,
+            .rows = args.tokens,
+            .columns = hidden,
+            .row_stride = x.stride,
+            .dtype = problem.dtype};
+  }
+  return {.data = static_cast<const char*>(args.workspace) + NormalizedRowsOffset(plan),
+          .rows = int64_t{plan.num_clusters} * plan.token_tile,
+          .columns = hidden,
+          .row_stride = hidden,
+          .dtype = problem.dtype};
+}
+
 // Checks all buffers and fills everything of `params` but the weights. REQUIRES: tokens >= 1.
 fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_args& args,
                           FfnParams* params) {
-  const FfnProblem& problem = op.spec().problem;
-  const int64_t hidden = problem.hidden.value();
-  const Rows x{"x", args.x, args.x_stride == 0 ? hidden : args.x_stride};
-  const Rows y{"y", args.y, args.y_stride == 0 ? hidden : args.y_stride};
-  Rows residual = x;
-  if (args.residual != nullptr) {
-    residual = {"residual", args.residual,
-                args.residual_stride == 0 ? hidden : args.residual_stride};
-    if (problem.residual_mode != ResidualMode::kAddAfter) {
-      return RecordFailure(
-          FUSEBOX_INVALID_ARGUMENT,
-          "ffn_launch: residual is given, but the op's residual mode is none; make "
-          "the op with add_after, or pass NULL");
-    }
-  }
-  for (const Rows& rows : {x, y, residual}) {
-    const fusebox_status status = CheckRows(rows, hidden);
-    if (status != FUSEBOX_OK) return status;
-  }
-  if (y.data == x.data) {
-    return RecordFailure(FUSEBOX_INVALID_ARGUMENT,
-                         "ffn_launch: y is x, which is still being read when y is written; pass "
-                         "another buffer for y");
-  }
-  const size_t needed_bytes = static_cast<size_t>(op.Planned(tile_index).source.workspace_bytes);
-  const fusebox_status status = CheckWorkspace(op.engine(), args, needed_bytes);
+  Buffers buffers;
+  fusebox_status status = ReadBuffers(op.spec().problem, args, &buffers);
+  if (status != FUSEBOX_OK) return status;
+  const PlannedKernel& planned = op.Planned(tile_index);
+  status = CheckWorkspace(op.engine(), args, static_cast<size_t>(planned.source.workspace_bytes));
   if (status != FUSEBOX_OK) return status;
 
-  const MatrixView x_view{
-      .data = x.data, .rows = args.tokens, .columns = hidden, .row_stride = x.stride};
+  const FusionPlan& plan = planned.report.best.plan;
+  const MatrixView activations = ActivationsOf(plan, buffers.x, args);
   const CUresult result =
-      EncodeTensorMap(op.engine().driver(), x_view, kTokenTiles[tile_index], &params->x);
+      EncodeTensorMap(op.engine().driver(), activations, plan.token_tile, &params->x);
   if (result != CUDA_SUCCESS) {
-    return RecordFailureF(FUSEBOX_CUDA_FAILED,
-                          "ffn_launch: cuTensorMapEncodeTiled refused x (%p, stride %" PRId64
-                          ") with %d",
-                          x.data, x.stride, static_cast<int>(result));
+    return RecordFailureF(
+        FUSEBOX_CUDA_FAILED,
+        "ffn_launch: cuTensorMapEncodeTiled refused the rows at %p, stride %" PRId64
+        ", with %d; please report it",
+        activations.data, activations.row_stride, static_cast<int>(result));
   }
+  params->x_rows = static_cast<const unsigned short*>(buffers.x.data);
+  params->x_stride = buffers.x.stride;
   params->y = static_cast<unsigned short*>(args.y);
-  params->y_stride = y.stride;
-  params->residual = static_cast<const unsigned short*>(residual.data);
-  params->residual_stride = residual.stride;
+  params->y_stride = buffers.y.stride;
+  params->residual = static_cast<const unsigned short*>(buffers.residual.data);
+  params->residual_stride = buffers.residual.stride;
+  params->residual_out = static_cast<unsigned short*>(args.residual_out);
+  params->residual_out_stride = buffers.residual_out.stride;
   return FUSEBOX_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "fusebox/ffn.h"
 
 namespace fusebox {
 
@@ -16,6 +17,17 @@ namespace fusebox {
 template <typename Struct>
 struct KnownSizes {
   static constexpr size_t kSizes[] = {sizeof(Struct)};
+};
+
+template <>
+struct KnownSizes<fusebox_ffn_weights> {
+  static constexpr size_t kSizes[] = {offsetof(fusebox_ffn_weights, gate_up_bias),  // 0.1
+                                      sizeof(fusebox_ffn_weights)};
+};
+template <>
+struct KnownSizes<fusebox_ffn_args> {
+  static constexpr size_t kSizes[] = {offsetof(fusebox_ffn_args, residual_out),  // 0.1
+                                      sizeof(fusebox_ffn_args)};
 };
 
 template <typename Struct>

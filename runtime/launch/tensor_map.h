@@ -1,4 +1,4 @@
-// EncodeTensorMap describes a row-major bf16 matrix to the TMA unit, as
+// EncodeTensorMap describes a row-major bf16 or fp16 matrix to the TMA unit, as
 // kernels_templates/abi/kernel_params.h asks for: boxes of 64 columns, 128-byte swizzle, L2
 // promotion 128 B (256 B costs 9 % of bandwidth), zero fill out of bounds. Allocates nothing and
 // needs no context; used at bind for weights and at every launch for x. Thread-safe.
@@ -11,6 +11,7 @@
 
 #include "kernels_templates/abi/kernel_params.h"
 #include "runtime/driver/driver_api.h"
+#include "src/shape/ffn_problem.h"
 
 namespace fusebox {
 
@@ -19,6 +20,7 @@ struct MatrixView {
   int64_t rows = 0;            // at least 1
   int64_t columns = 0;         // elements, contiguous
   int64_t row_stride = 0;      // elements, multiple of 8, at least `columns`
+  DType dtype = DType::kBf16;
 };
 
 CUresult EncodeTensorMap(const DriverApi& api, const MatrixView& matrix, int box_rows,

@@ -163,9 +163,10 @@ CUresult TensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint
                               const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
                               CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                               CUtensorMapFloatOOBfill) {
-  const bool valid = type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && rank == 2 &&
-                     reinterpret_cast<uintptr_t>(address) % 16 == 0 && sizes[0] > 0 &&
-                     sizes[1] > 0 && strides[0] % 16 == 0 && box[0] <= 256 && box[1] <= 256;
+  const bool valid =
+      (type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16) &&
+      rank == 2 && reinterpret_cast<uintptr_t>(address) % 16 == 0 && sizes[0] > 0 && sizes[1] > 0 &&
+      strides[0] % 16 == 0 && box[0] <= 256 && box[1] <= 256;
   if (!valid) return CUDA_ERROR_INVALID_VALUE;
   const FakeTensorMap asked{address,
                             sizes[0],
@@ -174,7 +175,8 @@ CUresult TensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint
                             box[0],
                             box[1],
                             static_cast<unsigned int>(swizzle),
-                            static_cast<unsigned int>(promotion)};
+                            static_cast<unsigned int>(promotion),
+                            static_cast<unsigned int>(type)};
   static_assert(sizeof(asked) <= sizeof(CUtensorMap));
   std::memset(static_cast<void*>(map), 0, sizeof(*map));
   std::memcpy(static_cast<void*>(map), &asked, sizeof(asked));

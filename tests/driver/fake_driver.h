@@ -41,6 +41,7 @@ struct FakeTensorMap {
   unsigned int box_rows = 0;
   unsigned int swizzle = 0;
   unsigned int l2_promotion = 0;
+  unsigned int dtype = 0;  // CUtensorMapDataType
 };
 FakeTensorMap ReadFakeMap(const TensorMap& map);
 

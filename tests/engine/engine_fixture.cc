@@ -71,10 +71,26 @@ OpPointer EngineFixture::MakeOp(const EnginePointer& engine, const fusebox_ffn_d
   return OpPointer(op);
 }
 
-fusebox_ffn_weights EngineFixture::Weights() {
+fusebox_ffn_weights EngineFixture::Weights(const fusebox_ffn_desc& desc) {
+  const bool is_fused = desc.gated == 1 && desc.gate_up != FUSEBOX_GATE_UP_SEPARATE;
+  const bool has_gate = desc.gated == 1 && !is_fused;
+  const bool has_up_bias = (desc.biases & FUSEBOX_BIAS_UP) != 0;
+  const auto where = [](bool asked, uintptr_t address) {
+    return asked ? DeviceAddress(address) : nullptr;
+  };
   return {.struct_size = sizeof(fusebox_ffn_weights),
-          .gate_up = DeviceAddress(0x10000000),
-          .down = DeviceAddress(0x20000000)};
+          .gate_up = where(is_fused, 0x10000000),
+          .gate = where(has_gate, 0x12000000),
+          .up = where(!is_fused, 0x14000000),
+          .down = DeviceAddress(0x20000000),
+          .gate_up_bias = where(has_up_bias && is_fused, 0x21000000),
+          .gate_bias = where(has_up_bias && has_gate, 0x22000000),
+          .up_bias = where(has_up_bias && !is_fused, 0x23000000),
+          .down_bias = where((desc.biases & FUSEBOX_BIAS_DOWN) != 0, 0x24000000),
+          .norm_weight = where(desc.norm != FUSEBOX_NORM_NONE, 0x25000000),
+          .norm_bias = where(desc.norm == FUSEBOX_NORM_LAYER, 0x26000000),
+          .second_norm_weight = where(desc.residual_mode == FUSEBOX_RESIDUAL_SANDWICH, 0x27000000),
+          .eps = desc.norm == FUSEBOX_NORM_NONE ? 0.0 : 1e-6};
 }
 
 BindingPointer EngineFixture::Bind(const OpPointer& op, const fusebox_ffn_weights& weights) {
@@ -90,12 +106,17 @@ fusebox_ffn_args EngineFixture::Args(const OpPointer& op, int tokens) {
   void* const workspace = DeviceAddress(0x50000000);
   EXPECT_EQ(fusebox_workspace_init(op.get(), workspace, bytes, nullptr), FUSEBOX_OK)
       << fusebox_last_error_message();
+  void* const residual = op->ffn->spec().problem.residual_mode == ResidualMode::kAddBeforeNorm
+                             ? DeviceAddress(0x38000000)
+                             : nullptr;
   return {.struct_size = sizeof(fusebox_ffn_args),
           .tokens = tokens,
           .x = DeviceAddress(0x30000000),
+          .residual = residual,
           .y = DeviceAddress(0x40000000),
           .workspace = workspace,
-          .workspace_bytes = bytes};
+          .workspace_bytes = bytes,
+          .residual_out = residual};
 }
 
 void EngineFixture::WarmCache(const OpPointer& op) {
@@ -136,7 +157,7 @@ void EngineFixture::SetUpReadyBinding(const fusebox_ffn_desc& desc,
   op_ = MakeOp(engine_, desc);
   WarmCache(op_);
   ASSERT_EQ(Prepare(op_, {8, 16, 32}), FUSEBOX_OK) << fusebox_last_error_message();
-  binding_ = Bind(op_);
+  binding_ = Bind(op_, Weights(desc));
 }
 
 }  // namespace fusebox

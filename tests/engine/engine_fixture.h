@@ -47,9 +47,10 @@ class EngineFixture : public testing::Test {
 
   static fusebox_ffn_desc Desc();  // Llama-like: 2048 x 8192, gated silu, fused gate_up
   static OpPointer MakeOp(const EnginePointer& engine, const fusebox_ffn_desc& desc = Desc());
-  static fusebox_ffn_weights Weights();
+  static fusebox_ffn_weights Weights(const fusebox_ffn_desc& desc = Desc());  // all it asks for
   static BindingPointer Bind(const OpPointer& op, const fusebox_ffn_weights& weights = Weights());
-  // x, y, workspace for `tokens`; the workspace is initialised.
+  // x, y, workspace for `tokens`, in mode add_before_norm a residual in place; the workspace is
+  // initialised.
   static fusebox_ffn_args Args(const OpPointer& op, int tokens);
 
   // Puts made-up cubins for all tiles of the op into the cache root.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 
@@ -115,6 +116,26 @@ TEST_F(HotPathTest, ALaunchAllocatesLocksAndReadsNothing) {
     EXPECT_EQ(num_locks, 0) << tokens;
     EXPECT_EQ(num_environment_reads, 0) << tokens;
   }
+}
+
+TEST_F(HotPathTest, NeitherDoesALaunchWithANormAndASum) {
+  driver_.recording = true;
+  SetUpReadyBinding([] {
+    fusebox_ffn_desc desc = Desc();
+    desc.norm = FUSEBOX_NORM_RMS;
+    desc.residual_mode = FUSEBOX_RESIDUAL_ADD_BEFORE_NORM;
+    return desc;
+  }());
+  args_ = Args(op_, 5);
+  driver_.recording = false;
+  ASSERT_EQ(LaunchCounted(args_), FUSEBOX_OK);
+  EXPECT_EQ(num_allocations + num_locks + num_environment_reads, 0);
+}
+
+TEST_F(HotPathTest, NeitherDoesALaunchOfAnOlderCaller) {
+  args_.struct_size = offsetof(fusebox_ffn_args, residual_out);
+  ASSERT_EQ(LaunchCounted(args_), FUSEBOX_OK);
+  EXPECT_EQ(num_allocations + num_locks + num_environment_reads, 0);
 }
 
 TEST_F(HotPathTest, NeitherDoAnswersThatSendTheServerToItsOwnPath) {

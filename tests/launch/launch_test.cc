@@ -143,6 +143,27 @@ TEST(TensorMapTest, DescribesARowMajorMatrix) {
   EXPECT_EQ(asked.l2_promotion, static_cast<unsigned int>(CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
 }
 
+TEST(TensorMapTest, NamesTheDtype) {
+  const auto api = FakeDriver::Reset().Api();
+  const struct {
+    DType dtype;
+    CUtensorMapDataType expected;
+  } cases[] = {{DType::kBf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+               {DType::kFp16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16}};
+  for (const auto& [dtype, expected] : cases) {
+    TensorMap map;
+    ASSERT_EQ(EncodeTensorMap(*api,
+                              {.data = reinterpret_cast<const void*>(0x1000),
+                               .rows = 8,
+                               .columns = 64,
+                               .row_stride = 64,
+                               .dtype = dtype},
+                              8, &map),
+              CUDA_SUCCESS);
+    EXPECT_EQ(ReadFakeMap(map).dtype, static_cast<unsigned int>(expected));
+  }
+}
+
 TEST(WorkspaceTableTest, KnowsWhatWasRecordedAndNothingElse) {
   auto table = std::make_unique<WorkspaceTable>();
   const auto at = [](uintptr_t address) { return reinterpret_cast<const void*>(address); };
