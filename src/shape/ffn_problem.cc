@@ -91,7 +91,7 @@ std::string FfnProblem::Name() const {
   if (up_bias || down_bias) {
     absl::StrAppend(&name, up_bias && down_bias ? "_bias" : up_bias ? "_up_bias" : "_down_bias");
   }
-  if (rounding != Rounding::kFused) absl::StrAppend(&name, "_", ToString(rounding));
+  if (rounding != Rounding::kEngine) absl::StrAppend(&name, "_", ToString(rounding));
   return name;
 }
 

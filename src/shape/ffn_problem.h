@@ -56,7 +56,7 @@ struct FfnProblem {
   FfnForm form = FfnForm::kGated;
   ResidualMode residual_mode = ResidualMode::kNone;
   Norm norm = Norm::kNone;
-  Rounding rounding = Rounding::kFused;
+  Rounding rounding = Rounding::kEngine;
   bool up_bias = false;  // of gate and up; plain: of up
   bool down_bias = false;
 
@@ -69,7 +69,7 @@ struct FfnProblem {
   int64_t weight_bytes() const;                                                // all matrices
   // Weights, x, y and residual, each once: the bytes of the floor.
   int64_t compulsory_bytes(int64_t tokens) const;
-  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_rms_add_before_norm_bias_engine"): stable, for logs,
+  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_rms_add_before_norm_bias"): stable, for logs,
   // plans and files.
   std::string Name() const;
 
