@@ -62,13 +62,31 @@ std::string Shown(const Json& value) {
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   if (text.size() > kMaxShown) text = absl::StrCat(text.substr(0, kMaxShown), "...");
   if (value.is_string()) return absl::StrCat(text, " (a string)");
-  if (value.is_number_float()) return absl::StrCat(text, " (not an integer)");
   return text;
 }
 
-absl::Status Unfit(std::string_view field, const Json& value, std::string_view accepted) {
+absl::Status Unfit(std::string_view field, const Json& value, std::string_view accepted,
+                   std::string_view remark = "") {
   return absl::InvalidArgumentError(
-      absl::StrCat("field ", field, " is ", Shown(value), "; ", accepted, " is needed"));
+      absl::StrCat("field ", field, " is ", Shown(value), remark, "; ", accepted, " is needed"));
+}
+
+std::string Range(int64_t least, int64_t limit) {
+  return absl::StrCat("an integer from ", least, " to ", limit);
+}
+
+absl::StatusOr<int64_t> IntegerFrom(std::string_view field, const Json& value, int64_t least,
+                                    int64_t limit) {
+  // Above 2^63 the value is unsigned; below zero it is signed. Either way it must not wrap before
+  // it is judged.
+  if (value.is_number_unsigned()) {
+    const uint64_t number = value.get<uint64_t>();
+    if (number >= static_cast<uint64_t>(least) && number <= static_cast<uint64_t>(limit)) {
+      return static_cast<int64_t>(number);
+    }
+  }
+  return Unfit(field, value, Range(least, limit),
+               value.is_number_float() ? " (not an integer)" : "");
 }
 
 }  // namespace
@@ -96,21 +114,25 @@ const Json* ConfigFields::Find(std::string_view field) const {
 bool ConfigFields::Has(std::string_view field) const { return Find(field) != nullptr; }
 
 absl::StatusOr<int64_t> ConfigFields::Integer(std::string_view field, int64_t limit) const {
-  const std::string accepted = absl::StrCat("an integer from 1 to ", limit);
   const Json* value = Find(field);
-  if (value == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("field ", field, " is missing; ", accepted, " is needed"));
-  }
-  if (!value->is_number_integer()) return Unfit(field, *value, accepted);
-  // Above 2^63 the value is unsigned; below zero it is signed. Either way it must not wrap before
-  // it is judged.
-  const bool fits =
-      value->is_number_unsigned()
-          ? value->get<uint64_t>() >= 1 && value->get<uint64_t>() <= static_cast<uint64_t>(limit)
-          : value->get<int64_t>() >= 1 && value->get<int64_t>() <= limit;
-  if (!fits) return Unfit(field, *value, accepted);
-  return value->get<int64_t>();
+  if (value != nullptr) return IntegerFrom(field, *value, 1, limit);
+  return absl::InvalidArgumentError(
+      absl::StrCat("field ", field, " is missing; ", Range(1, limit), " is needed"));
+}
+
+absl::StatusOr<int64_t> ConfigFields::Count(std::string_view field, int64_t default_value,
+                                            int64_t limit) const {
+  const Json* value = Find(field);
+  if (value == nullptr) return default_value;
+  return IntegerFrom(field, *value, 0, limit);
+}
+
+absl::StatusOr<double> ConfigFields::Fraction(std::string_view field, double default_value) const {
+  const Json* value = Find(field);
+  if (value == nullptr) return default_value;
+  const double number = value->is_number() ? value->get<double>() : 0;
+  if (number > 0 && number < 1) return number;
+  return Unfit(field, *value, "a number between 0 and 1");
 }
 
 absl::StatusOr<bool> ConfigFields::Flag(std::string_view field, bool default_value) const {
@@ -135,6 +157,29 @@ absl::StatusOr<std::string> ConfigFields::FirstText(std::string_view field) cons
   if (value->empty()) return std::string();
   if (!value->front().is_string()) return Unfit(field, value->front(), "an array of strings");
   return value->front().get<std::string>();
+}
+
+absl::StatusOr<std::vector<int64_t>> ConfigFields::Counts(std::string_view field,
+                                                          int64_t limit) const {
+  std::vector<int64_t> counts;
+  const Json* value = Find(field);
+  if (value == nullptr) return counts;
+  if (!value->is_array()) return Unfit(field, *value, "an array of integers");
+  for (const Json& item : *value) {
+    FUSEBOX_ASSIGN_OR_RETURN(const int64_t count, IntegerFrom(field, item, 0, limit));
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+absl::StatusOr<ConfigFields> ConfigFields::Object(std::string_view field) const {
+  const Json* value = Find(field);
+  if (value == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field ", field, " is missing; an object is needed"));
+  }
+  if (!value->is_object()) return Unfit(field, *value, "an object");
+  return ConfigFields(*value);
 }
 
 }  // namespace fusebox

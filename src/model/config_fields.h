@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -30,11 +32,21 @@ class ConfigFields {
   absl::StatusOr<int64_t> Integer(std::string_view field, int64_t limit) const;
 
   // Optional: the default where the field is missing or null.
+  absl::StatusOr<int64_t> Count(std::string_view field, int64_t default_value,
+                                int64_t limit) const;  // an integer from 0 to `limit`
+  absl::StatusOr<double> Fraction(std::string_view field,
+                                  double default_value) const;  // between 0 and 1, neither of them
   absl::StatusOr<bool> Flag(std::string_view field, bool default_value) const;
   absl::StatusOr<std::string> Text(std::string_view field, std::string_view default_value) const;
 
   // The first string of an array of strings; "" where the field is missing, null or empty.
   absl::StatusOr<std::string> FirstText(std::string_view field) const;
+
+  // Integers from 0 to `limit`; none where the field is missing or null.
+  absl::StatusOr<std::vector<int64_t>> Counts(std::string_view field, int64_t limit) const;
+
+  // REQUIRED: an object, as the fields in it.
+  absl::StatusOr<ConfigFields> Object(std::string_view field) const;
 
  private:
   explicit ConfigFields(nlohmann::json object) : object_(std::move(object)) {}

@@ -14,48 +14,102 @@
 namespace fusebox {
 namespace {
 
-// vLLM, SGLang and TensorRT-LLM keep gate and up in one matrix, Hugging Face keeps two.
+// vLLM, SGLang and TensorRT-LLM keep gate and up in one matrix and add the residual in front of the
+// norm, in one operation with it. Around Gemma 2 and 3 the former two do so too, and leave the
+// second norm to an operation of its own; TensorRT-LLM writes that layer as transformers does.
 constexpr std::array<EnginePreset, 4> kEngines = {{
-    {"vllm", WeightForm::kFused, ResidualMode::kNone},
-    {"sglang", WeightForm::kFused, ResidualMode::kNone},
-    {"hf", WeightForm::kSeparate, ResidualMode::kNone},
-    {"trtllm", WeightForm::kFused, ResidualMode::kNone},
+    {.name = "vllm"},
+    {.name = "sglang"},
+    {.name = "hf",
+     .weights = WeightForm::kSeparate,
+     .code = ModelCode::kTransformers,
+     .carried = ResidualMode::kAddAfter,
+     .sandwich = ResidualMode::kSandwich},
+    {.name = "trtllm", .sandwich = ResidualMode::kSandwich},
 }};
 
-FfnProblem ProblemOf(const ModelFfn& model, const EnginePreset& engine, int64_t intermediate) {
-  return {.hidden = model.hidden,
-          .intermediate = DimN(intermediate),
-          .dtype = DType::kBf16,
-          .activation = model.activation,
-          .form = model.form,
-          .residual_mode = engine.residual_mode};
+Norm NormInFront(const ModelFfn& model) {
+  switch (model.order) {
+    case BlockOrder::kPreNorm:
+    case BlockOrder::kSandwich:
+    case BlockOrder::kParallelOwnNorm:
+      return model.norm;
+    case BlockOrder::kNormedResidual:
+    case BlockOrder::kParallelSharedNorm:
+      break;
+  }
+  return Norm::kNone;
+}
+
+ResidualMode ResidualOf(const ModelFfn& model, const EnginePreset& engine) {
+  switch (model.order) {
+    case BlockOrder::kPreNorm:
+      return model.residual == ResidualHabit::kCarried ? engine.carried : ResidualMode::kAddAfter;
+    case BlockOrder::kSandwich:
+      return engine.sandwich;
+    case BlockOrder::kNormedResidual:
+      return ResidualMode::kAddAfter;
+    case BlockOrder::kParallelOwnNorm:
+    case BlockOrder::kParallelSharedNorm:
+      break;
+  }
+  return ResidualMode::kNone;
+}
+
+absl::Status CheckLayout(const ModelFfn& model, const EnginePreset& engine) {
+  if (model.checkpoint_layout == WeightLayout::kOutIn || engine.code == ModelCode::kOwn) {
+    return absl::OkStatus();
+  }
+  return Declined("layout",
+                  absl::StrCat("transformers keeps the weights of ", model.family,
+                               " as [in, out] (Conv1D) and this version reads [out, in] only; the "
+                               "other engines turn them at load, or run the model's own path"));
 }
 
 // The problem of one rank, or the rule that declines the whole degree.
-absl::StatusOr<FfnProblem> RankProblem(const ModelFfn& model, const ModelDemand& demand,
-                                       int64_t degree) {
-  if (model.biases == Biases::kPresent && demand.biases == BiasChoice::kDecline) {
-    return Declined(
-        "bias",
-        absl::StrCat("the ", model.family,
-                     " block has biases and this version has none; run the model's own path, or "
-                     "pass --ignore-bias to plan and time the block without them"));
-  }
-  const int64_t intermediate = model.intermediate.value();
+absl::StatusOr<FfnProblem> RankProblem(const ModelFfn& model, const FfnBlock& block,
+                                       const ModelDemand& demand, int64_t degree) {
+  FUSEBOX_RETURN_IF_ERROR(CheckLayout(model, demand.engine));
+  const int64_t intermediate = block.intermediate.value();
   if (intermediate % degree != 0) {
     return Declined("tensor_parallel",
                     absl::StrCat("intermediate ", intermediate, " does not divide into ", degree,
                                  " ranks; use a degree that divides it"));
   }
-  return FfnProblem::Create(ProblemOf(model, demand.engine, intermediate / degree));
+  return FfnProblem::Create(ProblemOfBlock(model, block, demand, degree));
 }
 
-std::string RankName(const ModelFfn& model, const ModelDemand& demand, int64_t degree) {
-  const int64_t intermediate = model.intermediate.value();
-  if (intermediate % degree == 0) {
-    return ProblemOf(model, demand.engine, intermediate / degree).Name();
+std::string RankName(const ModelFfn& model, const FfnBlock& block, const ModelDemand& demand,
+                     int64_t degree) {
+  FfnProblem problem = ProblemOfBlock(model, block, demand, degree);
+  if (block.intermediate.value() % degree == 0) return problem.Name();
+  problem.intermediate = block.intermediate;
+  return absl::StrCat(problem.Name(), "/", degree);
+}
+
+// A block, with the roles of all blocks that are the same op on a rank.
+struct SharedBlock {
+  const FfnBlock* block;
+  std::vector<FfnRole> roles;
+};
+
+std::vector<SharedBlock> DistinctBlocks(const ModelFfn& model, const ModelDemand& demand,
+                                        int64_t degree) {
+  std::vector<SharedBlock> distinct;
+  for (const FfnBlock& block : model.blocks) {
+    const auto found =
+        std::find_if(distinct.begin(), distinct.end(), [&](const SharedBlock& shared) {
+          return shared.block->intermediate == block.intermediate &&
+                 ProblemOfBlock(model, *shared.block, demand, degree) ==
+                     ProblemOfBlock(model, block, demand, degree);
+        });
+    if (found == distinct.end()) {
+      distinct.push_back({.block = &block, .roles = {block.role}});
+    } else {
+      found->roles.push_back(block.role);
+    }
   }
-  return absl::StrCat(ProblemOf(model, demand.engine, intermediate).Name(), "/", degree);
+  return distinct;
 }
 
 // Sorted, each once. InvalidArgument where one is not positive or none is given.
@@ -71,12 +125,13 @@ absl::StatusOr<std::vector<int64_t>> Positive(std::string_view what, std::vector
 }
 
 // One op a tile, and one declined op for the counts that no tile holds.
-std::vector<ModelOp> Tiled(const std::string& name, int64_t degree,
-                           const absl::StatusOr<FfnProblem>& problem,
+std::vector<ModelOp> Tiled(const std::string& name, const std::vector<FfnRole>& roles,
+                           int64_t degree, const absl::StatusOr<FfnProblem>& problem,
                            const std::vector<int64_t>& tokens) {
   std::vector<ModelOp> ops;
   const auto append = [&](std::vector<int64_t> counts, absl::StatusOr<TiledOp> op) {
     ops.push_back({.name = name,
+                   .roles = roles,
                    .tensor_parallel = degree,
                    .tokens = std::move(counts),
                    .op = std::move(op)});
@@ -113,6 +168,27 @@ absl::StatusOr<EnginePreset> FindEnginePreset(std::string_view name) {
                    })));
 }
 
+FfnProblem ProblemOfBlock(const ModelFfn& model, const FfnBlock& block, const ModelDemand& demand,
+                          int64_t degree) {
+  const EnginePreset& engine = demand.engine;
+  const bool has_biases = model.biases == Biases::kPresent;
+  FfnProblem problem = {.hidden = model.hidden,
+                        .intermediate = DimN(block.intermediate.value() / degree),
+                        .dtype = demand.dtype.value_or(model.dtype),
+                        .activation = engine.code == ModelCode::kTransformers
+                                          ? model.activation
+                                          : model.engine_activation,
+                        .form = model.form,
+                        .up_bias = has_biases,
+                        .down_bias = has_biases && degree == 1};
+  if (demand.variant == OpVariant::kEngine && block.role == FfnRole::kDense) {
+    problem.norm = NormInFront(model);
+    if (degree == 1) problem.residual_mode = ResidualOf(model, engine);
+  }
+  if (demand.residual.has_value()) problem.residual_mode = *demand.residual;
+  return problem;
+}
+
 absl::StatusOr<std::vector<ModelOp>> OpsForModel(const ModelFfn& model, const ModelDemand& demand) {
   FUSEBOX_RETURN_IF_ERROR(Positive("tensor-parallel degree", demand.tensor_parallel).status());
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<int64_t> tokens,
@@ -121,9 +197,13 @@ absl::StatusOr<std::vector<ModelOp>> OpsForModel(const ModelFfn& model, const Mo
   std::set<int64_t> done;
   for (const int64_t degree : demand.tensor_parallel) {
     if (!done.insert(degree).second) continue;
-    for (ModelOp& op : Tiled(RankName(model, demand, degree), degree,
-                             RankProblem(model, demand, degree), tokens)) {
-      ops.push_back(std::move(op));
+    for (const SharedBlock& shared : DistinctBlocks(model, demand, degree)) {
+      const absl::StatusOr<FfnProblem> problem = RankProblem(model, *shared.block, demand, degree);
+      if (!problem.ok() && !IsDeclined(problem.status())) return problem.status();
+      for (ModelOp& op : Tiled(RankName(model, *shared.block, demand, degree), shared.roles, degree,
+                               problem, tokens)) {
+        ops.push_back(std::move(op));
+      }
     }
   }
   return ops;
@@ -134,7 +214,11 @@ absl::StatusOr<std::vector<ModelOp>> OpsOfProblem(const FfnProblem& fields,
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, Positive("token count", tokens));
   const absl::StatusOr<FfnProblem> problem = FfnProblem::Create(fields);
   if (!problem.ok() && !IsDeclined(problem.status())) return problem.status();
-  return Tiled(fields.Name(), /*degree=*/1, problem, counts);
+  return Tiled(fields.Name(), /*roles=*/{}, /*degree=*/1, problem, counts);
+}
+
+WeightForm WeightFormFor(const ModelFfn& model, const EnginePreset& engine) {
+  return engine.code == ModelCode::kTransformers ? model.checkpoint_form : engine.weights;
 }
 
 std::string_view ToString(WeightForm form) {

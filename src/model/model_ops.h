@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,30 +17,32 @@
 
 namespace fusebox {
 
-enum class WeightForm : int32_t {
-  kFused = 1,
-  kSeparate = 2
-};  // gate and up in one matrix, or two pointers
+// Whose operations run around the kernel: transformers', on its checkpoints as they are, or the
+// engine's own, on weights that it turned and fused when it loaded them.
+enum class ModelCode : int32_t { kOwn = 1, kTransformers };
 
-// How an engine asks. In this version both fields only describe: kernels serve either weight form,
-// and every engine gets the bare op, whose residual and norm stay with the engine.
+// How an engine asks. The weight form only describes: kernels serve either.
 struct EnginePreset {
   std::string_view name;
   WeightForm weights = WeightForm::kFused;
-  ResidualMode residual_mode = ResidualMode::kNone;
+  ModelCode code = ModelCode::kOwn;
+  ResidualMode carried = ResidualMode::kAddBeforeNorm;   // for BlockOrder::kPreNorm, where the
+                                                         // family's residual is carried beside x
+  ResidualMode sandwich = ResidualMode::kAddBeforeNorm;  // for BlockOrder::kSandwich
 };
 absl::StatusOr<EnginePreset> FindEnginePreset(std::string_view name);  // vllm, sglang, hf, trtllm
 
-enum class BiasChoice : int32_t {
-  kDecline = 0,
-  kIgnore = 1
-};  // kIgnore: plan f without the biases, to measure it
+// kEngine: norm and residual as the engine has them around the block. kBare: the block alone, with
+// its biases.
+enum class OpVariant : int32_t { kEngine = 1, kBare };
 
 struct ModelDemand {
   EnginePreset engine;
   std::vector<int64_t> tensor_parallel = {1};
   std::vector<int64_t> tokens;
-  BiasChoice biases = BiasChoice::kDecline;
+  OpVariant variant = OpVariant::kEngine;
+  std::optional<DType> dtype;            // instead of the checkpoint's
+  std::optional<ResidualMode> residual;  // instead of the variant's, for every op
 };
 
 struct TiledOp {
@@ -49,20 +52,33 @@ struct TiledOp {
 };
 
 struct ModelOp {
-  std::string name;  // the problem's; for a declined one what it would have been
+  std::string name;            // the problem's; for a declined one what it would have been
+  std::vector<FfnRole> roles;  // of the model's blocks that are this op; none for an op without one
   int64_t tensor_parallel = 1;
   std::vector<int64_t> tokens;  // the counts this tile serves, ascending
-  absl::StatusOr<TiledOp>
-      op;  // or Declined: bias, tensor_parallel, token_limit, dim_granule, activation_form
+  // Or Declined: tensor_parallel, layout, token_limit, dim_granule.
+  absl::StatusOr<TiledOp> op;
 };
 
-// InvalidArgument for a degree or a token count that is not positive, and for empty lists.
+// The op of one block on one rank. With `degree` above 1 its result is a partial sum: the residual
+// and the down bias, which must be added once, stay with the engine, after its all-reduce. An
+// expert has neither norm nor residual: the router reads the norm's result too, and weighs what the
+// experts give. A residual that takes attention's output as well (parallel blocks) is the engine's,
+// and so is a norm whose result attention reads, or whose result is the residual.
+FfnProblem ProblemOfBlock(const ModelFfn& model, const FfnBlock& block, const ModelDemand& demand,
+                          int64_t degree);
+
+// InvalidArgument for a degree or a token count that is not positive, for empty lists, and for a
+// residual that needs a norm where the op has none.
 absl::StatusOr<std::vector<ModelOp>> OpsForModel(const ModelFfn& model, const ModelDemand& demand);
 
 // One op by its dims, at each tile that `tokens` need. InvalidArgument for dims and counts that are
 // none.
 absl::StatusOr<std::vector<ModelOp>> OpsOfProblem(const FfnProblem& fields,
                                                   const std::vector<int64_t>& tokens);
+
+// The form in which the engine holds the model's gate and up.
+WeightForm WeightFormFor(const ModelFfn& model, const EnginePreset& engine);
 
 std::string_view ToString(WeightForm form);  // "fused", "separate"
 

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/status.h"
@@ -16,7 +18,9 @@
 namespace fusebox {
 namespace {
 
-constexpr int kVariantsPerSeed = 4000;  // about 2 s in a debug build
+constexpr int kVariantsPerSeed = 3000;  // about 4 s in a debug build
+
+constexpr std::array<std::string_view, 4> kEngineNames = {"vllm", "sglang", "hf", "trtllm"};
 
 std::vector<std::string> SeedTexts() {
   std::vector<std::filesystem::path> paths;
@@ -38,7 +42,7 @@ void ExpectSentence(const absl::Status& status, const std::string& text) {
       << status << "\n"
       << text;
   EXPECT_FALSE(status.message().empty()) << text;
-  EXPECT_LE(status.message().size(), 400u) << text;
+  EXPECT_LE(status.message().size(), 600u) << text;
   for (const char c : status.message()) {
     ASSERT_TRUE(static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 127)
         << status << "\n"
@@ -48,7 +52,7 @@ void ExpectSentence(const absl::Status& status, const std::string& text) {
 
 TEST(ModelConfigFuzzTest, AnyTextGivesAModelWithinLimitsOrASentence) {
   const std::vector<std::string> seeds = SeedTexts();
-  ASSERT_GE(seeds.size(), 11u);
+  ASSERT_GE(seeds.size(), 60u);
   int accepted = 0;
   for (size_t seed = 0; seed < seeds.size(); ++seed) {
     TextMutator mutator(seed);
@@ -62,11 +66,17 @@ TEST(ModelConfigFuzzTest, AnyTextGivesAModelWithinLimitsOrASentence) {
       ++accepted;
       EXPECT_GT(model->hidden.value(), 0) << text;
       EXPECT_LE(model->hidden.value(), kMaxDim) << text;
-      EXPECT_GT(model->intermediate.value(), 0) << text;
-      EXPECT_LE(model->intermediate.value(), kMaxDim) << text;
-      const auto ops = OpsForModel(*model, {.tensor_parallel = {1, 2, 3, 8},
-                                            .tokens = {1, 8, 31, 32, 33},
-                                            .biases = BiasChoice::kIgnore});
+      EXPECT_FALSE(model->blocks.empty()) << text;
+      for (const FfnBlock& block : model->blocks) {
+        EXPECT_GT(block.intermediate.value(), 0) << text;
+        EXPECT_LE(block.intermediate.value(), kMaxDim) << text;
+        EXPECT_GT(block.num_layers, 0) << text;
+      }
+      EXPECT_GT(model->norm_eps, 0) << text;
+      const auto ops = OpsForModel(
+          *model, {.engine = FindEnginePreset(kEngineNames[variant % kEngineNames.size()]).value(),
+                   .tensor_parallel = {1, 2, 3, 8},
+                   .tokens = {1, 8, 31, 32, kMaxTokens + 1}});
       ASSERT_TRUE(ops.ok()) << ops.status();
       for (const ModelOp& op : *ops) {
         if (!op.op.ok()) ExpectSentence(op.op.status(), text);

@@ -15,25 +15,17 @@ using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
 ModelFfn Llama2() {
-  return {.family = "llama", .num_layers = 32, .hidden = DimK(4096), .intermediate = DimN(11008)};
+  return {.family = "llama",
+          .num_layers = 32,
+          .hidden = DimK(4096),
+          .blocks = {{.intermediate = DimN(11008), .num_layers = 32}}};
 }
 
-ModelFfn Opt() {
-  return {.family = "opt",
-          .num_layers = 24,
-          .hidden = DimK(2048),
-          .intermediate = DimN(8192),
-          .activation = Activation::kRelu,
-          .form = FfnForm::kPlain,
-          .biases = Biases::kPresent};
-}
-
-ModelDemand Demand(std::vector<int64_t> degrees, std::vector<int64_t> tokens,
-                   BiasChoice biases = BiasChoice::kDecline) {
+ModelDemand Demand(std::vector<int64_t> degrees, std::vector<int64_t> tokens) {
   return {.engine = FindEnginePreset("vllm").value(),
           .tensor_parallel = std::move(degrees),
           .tokens = std::move(tokens),
-          .biases = biases};
+          .variant = OpVariant::kBare};
 }
 
 TEST(ModelOpsTest, RoundsTokenCountsUpToTilesAndListsEachOnce) {
@@ -66,8 +58,7 @@ TEST(ModelOpsTest, DeclinesByRuleAndKeepsTheRest) {
       {Llama2(), Demand({3}, {8}),
        "tensor_parallel: intermediate 11008 does not divide into 3 ranks"},
       {Llama2(), Demand({256}, {8}), "dim_granule: "},  // 43 rows a rank
-      {Llama2(), Demand({1}, {33}), "token_limit: "},
-      {Opt(), Demand({1}, {8}), "bias: the opt block has biases and this version has none"},
+      {Llama2(), Demand({1}, {kMaxTokens + 1}), "token_limit: "},
   };
   for (const Case& c : cases) {
     const auto ops = OpsForModel(c.model, c.demand);
@@ -76,19 +67,43 @@ TEST(ModelOpsTest, DeclinesByRuleAndKeepsTheRest) {
     EXPECT_TRUE(IsDeclined(ops->front().op.status())) << ops->front().op.status();
     EXPECT_THAT(std::string(ops->front().op.status().message()), StartsWith(c.sentence));
   }
-  const auto mixed = OpsForModel(Llama2(), Demand({1, 3}, {8, 64}));
+  const auto mixed = OpsForModel(Llama2(), Demand({1, 3}, {8, kMaxTokens + 1}));
   ASSERT_TRUE(mixed.ok());
   ASSERT_EQ(mixed->size(), 3);
   EXPECT_TRUE((*mixed)[0].op.ok());
-  EXPECT_THAT((*mixed)[1].tokens, ElementsAre(64));
+  EXPECT_THAT((*mixed)[1].tokens, ElementsAre(kMaxTokens + 1));
   EXPECT_EQ((*mixed)[2].name, "ffn_gated_silu_bf16_h4096_i11008/3");
 }
 
-TEST(ModelOpsTest, PlansWithoutBiasesOnlyWhenAsked) {
-  const auto ops = OpsForModel(Opt(), Demand({1}, {8}, BiasChoice::kIgnore));
-  ASSERT_TRUE(ops.ok());
-  ASSERT_TRUE(ops->front().op.ok()) << ops->front().op.status();
-  EXPECT_EQ(ops->front().name, "ffn_plain_relu_bf16_h2048_i8192");
+TEST(ModelOpsTest, DtypeAndResidualCanBeAskedFor) {
+  ModelDemand demand = Demand({1}, {8});
+  demand.dtype = DType::kFp16;
+  demand.residual = ResidualMode::kAddAfter;
+  const auto ops = OpsForModel(Llama2(), demand);
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  EXPECT_EQ(ops->front().name, "ffn_gated_silu_fp16_h4096_i11008_add_after");
+}
+
+TEST(ModelOpsTest, AResidualThatNeedsANormIsRefusedWithoutOne) {
+  ModelDemand demand = Demand({1}, {8});
+  demand.residual = ResidualMode::kSandwich;
+  EXPECT_EQ(OpsForModel(Llama2(), demand).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ModelOpsTest, ExpertsOfOneSizeAreOneOpAndHaveNeitherNormNorResidual) {
+  ModelFfn model = Llama2();
+  model.blocks = {{.intermediate = DimN(11008), .num_layers = 3},
+                  {FfnRole::kExpert, DimN(2048), 29, 256},
+                  {FfnRole::kSharedExpert, DimN(2048), 29}};
+  ModelDemand demand = Demand({1}, {8});
+  demand.variant = OpVariant::kEngine;
+  const auto ops = OpsForModel(model, demand);
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  ASSERT_EQ(ops->size(), 2);
+  EXPECT_EQ((*ops)[0].name, "ffn_gated_silu_bf16_h4096_i11008_rms_add_before_norm");
+  EXPECT_THAT((*ops)[0].roles, ElementsAre(FfnRole::kDense));
+  EXPECT_EQ((*ops)[1].name, "ffn_gated_silu_bf16_h4096_i2048");
+  EXPECT_THAT((*ops)[1].roles, ElementsAre(FfnRole::kExpert, FfnRole::kSharedExpert));
 }
 
 TEST(ModelOpsTest, RefusesCountsThatAreNotPositive) {
@@ -117,6 +132,14 @@ TEST(EnginePresetTest, KnowsTheFourEngines) {
   EXPECT_EQ(FindEnginePreset("hf")->weights, WeightForm::kSeparate);
   EXPECT_EQ(FindEnginePreset("tgi").status().message(),
             "engine \"tgi\" is unknown; accepted: vllm, sglang, hf, trtllm");
+}
+
+TEST(EnginePresetTest, TransformersKeepsTheCheckpointsWeightForm) {
+  ModelFfn phi3 = Llama2();
+  phi3.checkpoint_form = WeightForm::kFused;
+  EXPECT_EQ(WeightFormFor(phi3, FindEnginePreset("hf").value()), WeightForm::kFused);
+  EXPECT_EQ(WeightFormFor(Llama2(), FindEnginePreset("hf").value()), WeightForm::kSeparate);
+  EXPECT_EQ(WeightFormFor(Llama2(), FindEnginePreset("vllm").value()), WeightForm::kFused);
 }
 
 }  // namespace
