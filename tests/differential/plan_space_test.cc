@@ -12,8 +12,8 @@
 #include "src/device/device_profiles.h"
 #include "src/plan/candidates.h"
 #include "src/plan/coverage.h"
-#include "src/plan/interpreter.h"
 #include "src/plan/legality.h"
+#include "tests/differential/case_operands.h"
 #include "tests/reference/ffn_oracle.h"
 
 namespace fusebox {
@@ -58,15 +58,6 @@ std::vector<SmallProblem> SmallProblems() {
   return problems;
 }
 
-FfnOperands OperandsOf(const reference::FfnCase& input) {
-  return {.tokens = input.tokens,
-          .gate = input.gate,
-          .up = input.up,
-          .down = input.down,
-          .x = input.x,
-          .residual = input.residual};
-}
-
 // How deep the rings and the stream are and how patient the combine is decides when things happen,
 // not what: the interpreter sees none of it, so of plans that differ in nothing else it runs one.
 FusionPlan WithoutTiming(FusionPlan plan) {
@@ -106,11 +97,11 @@ TEST_P(PlanSpaceTest, EveryLegalPlanEqualsTheOracle) {
     if (!distinct.insert(WithoutTiming(plan)).second) continue;
     EXPECT_TRUE(CheckCoverage(plan).ok()) << CheckCoverage(plan) << "\n" << plan.ToJson();
     const reference::Comparison equal =
-        reference::CompareExactly(integers, exact, Interpret(plan, OperandsOf(integers)).value());
+        reference::CompareExactly(integers, exact, Interpret(plan, OperandsOf(integers)).value().y);
     ASSERT_TRUE(equal.ok()) << equal.failure << "\n" << plan.ToJson();
     plan.problem = own;
-    const reference::Comparison close =
-        reference::CompareWithinBound(random, bounded, Interpret(plan, OperandsOf(random)).value());
+    const reference::Comparison close = reference::CompareWithinBound(
+        random, bounded, Interpret(plan, OperandsOf(random)).value().y);
     ASSERT_TRUE(close.ok()) << close.failure << "\n" << plan.ToJson();
     worst_ratio = std::max(worst_ratio, close.worst_ratio);
   }
@@ -131,7 +122,7 @@ TEST(BrokenPlanTest, DiffersFromTheOracle) {
     if (plan.num_clusters < 2) continue;
     --plan.num_clusters;
     EXPECT_FALSE(
-        reference::CompareExactly(input, exact, Interpret(plan, OperandsOf(input)).value()).ok())
+        reference::CompareExactly(input, exact, Interpret(plan, OperandsOf(input)).value().y).ok())
         << plan.ToJson();
     break;
   }

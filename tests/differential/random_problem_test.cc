@@ -26,12 +26,23 @@ int64_t RandomDim(std::mt19937_64& random) {
 }
 
 FfnProblem RandomProblem(std::mt19937_64& random) {
-  const bool is_gated = random() % 2 == 0;
-  return {.hidden = DimK(RandomDim(random)),
-          .intermediate = DimN(RandomDim(random)),
-          .activation = is_gated ? Activation::kSilu : Activation::kGeluErf,
-          .form = is_gated ? FfnForm::kGated : FfnForm::kPlain,
-          .residual_mode = random() % 2 == 0 ? ResidualMode::kNone : ResidualMode::kAddAfter};
+  // One of 1, 2, ... count, or of 0, 1, ...
+  const auto from_one = [&](uint64_t count) { return static_cast<int32_t>(random() % count) + 1; };
+  const auto from_zero = [&](uint64_t count) { return static_cast<int32_t>(random() % count); };
+  FfnProblem problem = {.hidden = DimK(RandomDim(random)),
+                        .intermediate = DimN(RandomDim(random)),
+                        .dtype = static_cast<DType>(from_one(2)),
+                        .activation = static_cast<Activation>(from_one(5)),
+                        .form = static_cast<FfnForm>(from_one(2)),
+                        .residual_mode = static_cast<ResidualMode>(from_zero(4)),
+                        .norm = static_cast<Norm>(from_zero(4)),
+                        .rounding = static_cast<Rounding>(from_zero(2)),
+                        .up_bias = from_zero(2) != 0,
+                        .down_bias = from_zero(2) != 0};
+  const bool needs_norm = problem.residual_mode == ResidualMode::kAddBeforeNorm ||
+                          problem.residual_mode == ResidualMode::kSandwich;
+  if (needs_norm && problem.norm == Norm::kNone) problem.norm = Norm::kRms;
+  return problem;
 }
 
 TEST(RandomProblemTest, EndsInALegalPlanOrASentence) {

@@ -17,6 +17,7 @@
 #include "tests/kernels/plan_sample.h"
 #include "tests/kernels/test_shapes.h"
 #include "tests/plan/model_dims.h"
+#include "tests/shape/variant_problems.h"
 
 namespace fusebox {
 namespace {
@@ -99,6 +100,19 @@ TEST(KernelResourcesTest, LegalPlansOfEveryKindAreClean) {
         sources.push_back(SourceOf(plan));
       }
     }
+  }
+  ExpectClean(sources);
+}
+
+// Each variant on one token tile, the plan that Search chooses and one of another kind.
+TEST(KernelResourcesTest, KernelsOfEveryVariantAreClean) {
+  std::vector<KernelSource> sources;
+  for (const FfnProblem& problem : VariantProblems(1024, 3072)) {
+    const int tile = kTokenTiles[sources.size() / 2 % kTokenTiles.size()];
+    const FusionPlan best = Search(problem, tile, H200()).value().best.plan;
+    sources.push_back(SourceOf(best));
+    const std::vector<FusionPlan> plans = Stratified(LegalPlans(problem, tile, H200()), 40);
+    sources.push_back(SourceOf(plans[sources.size() % plans.size()]));
   }
   ExpectClean(sources);
 }

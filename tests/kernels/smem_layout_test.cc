@@ -1,20 +1,24 @@
-// Host and device must carve shared memory alike: src/plan/footprint.cc against
-// kernels_templates/tile/ffn_smem.cuh, compared by the compiler that builds the kernels.
+// Host and device must carve shared memory and workspace alike: src/plan/footprint.cc against
+// kernels_templates/tile/ffn_smem.cuh and ffn_workspace.cuh, compared by the compiler that builds
+// the kernels.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "src/plan/footprint.h"
 #include "src/source/emit.h"
 #include "tests/kernels/kernel_compiler.h"
 #include "tests/kernels/plan_sample.h"
 #include "tests/kernels/test_shapes.h"
 #include "tests/plan/model_dims.h"
+#include "tests/shape/variant_problems.h"
 #include "tests/source/sample_plans.h"
 
 namespace fusebox {
 namespace {
 
 constexpr size_t kPlansOfEach = 12;
+constexpr size_t kPlansOfEachVariant = 4;
 
 // The generated `struct Plan { ... };` under another name.
 std::string PlanStruct(const FusionPlan& plan, const std::string& name) {
@@ -25,9 +29,12 @@ std::string PlanStruct(const FusionPlan& plan, const std::string& name) {
   return found.replace(0, sizeof("struct Plan") - 1, "struct " + name) + "\n";
 }
 
-std::string Assertions(const FusionPlan& plan, const std::string& name) {
+using Constants =
+    std::vector<std::pair<const char*, int64_t>>;  // the device's name, the host's value
+
+Constants SmemConstants(const FusionPlan& plan) {
   const Footprint host = FootprintOf(plan);
-  const std::pair<const char*, int64_t> rows[] = {
+  return {
       {"kRing", host.ring_offset},
       {"kSlotBytes", host.slot_bytes},
       {"kUpSlotBytes", UpSlotBytes(plan)},
@@ -37,6 +44,7 @@ std::string Assertions(const FusionPlan& plan, const std::string& name) {
       {"kIntermediate", host.intermediate_offset},
       {"kExchange", host.exchange_offset},
       {"kExchangeBytes", host.exchange_bytes},
+      {"kScratch", host.scratch_offset},
       {"kBarriers", host.barrier_offset},
       {"kNumBarriers * 8", host.barrier_bytes},
       {"kTotal", host.total_bytes},
@@ -45,11 +53,30 @@ std::string Assertions(const FusionPlan& plan, const std::string& name) {
       {"kChunkRows", plan.chunk_rows()},
       {"kSliceRows", plan.slice_rows()},
   };
+}
+
+Constants WorkspaceConstants(const FusionPlan& plan) {
+  return {
+      {"kPartials", kWorkspaceHeaderBytes},
+      {"kCounterBytes / 4 - kBlockCounters", kWorkspaceCounters},
+      {"kNormalized", NormalizedRowsOffset(plan)},
+      {"kTotal", WorkspaceBytes(plan)},
+  };
+}
+
+std::string Assertions(const FusionPlan& plan, const std::string& name) {
   std::string text;
-  for (const auto& [constant, expected] : rows) {
-    absl::StrAppend(&text, "static_assert(fusebox::FfnSmem<", name, ">::", constant,
-                    " == ", expected, ", \"", name, " ", constant, ": ", plan.Summary(), "\");\n");
-  }
+  const auto append = [&](const std::string& struct_name, const Constants& constants) {
+    for (const auto& [constant, expected] : constants) {
+      const std::string device = absl::StrReplaceAll(
+          absl::StrCat("@", constant),
+          {{"@", struct_name + "::"}, {"- ", absl::StrCat("- ", struct_name, "::")}});
+      absl::StrAppend(&text, "static_assert(", device, " == ", expected, ", \"", name, " ",
+                      constant, ": ", plan.Summary(), "\");\n");
+    }
+  };
+  append(absl::StrCat("fusebox::FfnSmem<", name, ">"), SmemConstants(plan));
+  append(absl::StrCat("fusebox::FfnWorkspace<", name, ">"), WorkspaceConstants(plan));
   return text;
 }
 
@@ -72,16 +99,19 @@ std::vector<FusionPlan> Spread() {
   for (const SamplePlan& sample : SamplePlans()) plans.push_back(sample.plan);
   std::vector<FfnProblem> problems = ReluProblems();
   for (const ModelDims& model : AllModels()) problems.push_back(ProblemOf(model, 1));
-  for (size_t i = 0; i < problems.size(); ++i) {
-    const int tile = kTokenTiles[i % kTokenTiles.size()];
-    for (const FusionPlan& plan : Stratified(LegalPlans(problems[i], tile, device), kPlansOfEach)) {
-      plans.push_back(plan);
+  const auto add = [&](const std::vector<FfnProblem>& some, size_t plans_of_each) {
+    for (size_t i = 0; i < some.size(); ++i) {
+      const int tile = kTokenTiles[i % kTokenTiles.size()];
+      for (const FusionPlan& plan : Stratified(LegalPlans(some[i], tile, device), plans_of_each))
+        plans.push_back(plan);
     }
-  }
+  };
+  add(problems, kPlansOfEach);
+  add(VariantProblems(520, 1000), kPlansOfEachVariant);
   return plans;
 }
 
-TEST(SmemLayoutTest, DeviceConstantsEqualTheHostsFootprint) {
+TEST(SmemLayoutTest, DeviceConstantsEqualTheHostsFootprintAndWorkspace) {
   const std::vector<FusionPlan> plans = Spread();
   std::string body;
   for (size_t i = 0; i < plans.size(); ++i) {

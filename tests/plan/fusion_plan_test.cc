@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 constexpr std::string_view kSomePlanJson =
     R"({"problem":{"op":"ffn","hidden":4096,"intermediate":11008,"dtype":"bf16",)"
     R"("activation":"silu","form":"gated","residual_mode":"none",)"
-    R"("norm":"none","rounding":"fused","up_bias":0,"down_bias":0},"token_tile":8,)"
+    R"("norm":"none","rounding":"engine","up_bias":0,"down_bias":0},"token_tile":8,)"
     R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,)"
     R"("ring_slots":6,"slots_in_flight":3,"activation_slots":8,)"
     R"("up":{"rows_per_cta":96,"k_per_slot":64,"k_warpgroups":1},)"
@@ -79,7 +79,7 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
        "plan: problem.op is \"attention_block\"; accepted: ffn"},
       {"11008", "11010", "dim_granule: intermediate 11010 is not a multiple of 8 elements"},
       {"\"norm\":\"none\",", "", "plan: problem.norm is missing"},
-      {"\"rounding\":\"fused\",", "", "plan: problem.rounding is missing"},
+      {"\"rounding\":\"engine\",", "", "plan: problem.rounding is missing"},
       {"\"up_bias\":0,", "", "plan: problem.up_bias is missing"},
       {",\"down_bias\":0", "", "plan: problem.down_bias is missing"},
       {"\"up_bias\":0", "\"up_bias\":2", "plan: problem.up_bias is 2; accepted: 0 to 1"},
@@ -87,7 +87,7 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
        "plan: problem.up_bias is a boolean; an integer is expected"},
       {"\"norm\":\"none\"", "\"norm\":\"batch\"",
        "plan: problem.norm is \"batch\"; accepted: none, rms, rms_plus_one, layer"},
-      {"\"fused\"", "\"vllm\"", "plan: problem.rounding is \"vllm\"; accepted: fused, engine"},
+      {"\"engine\"", "\"vllm\"", "plan: problem.rounding is \"vllm\"; accepted: fused, engine"},
       {"\"bf16\"", "\"fp8\"", "plan: problem.dtype is \"fp8\"; accepted: bf16, fp16"},
       {"\"residual_mode\":\"none\"", "\"residual_mode\":\"sandwich\"",
        "ffn: residual mode sandwich needs a norm"},

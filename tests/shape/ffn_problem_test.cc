@@ -136,11 +136,11 @@ TEST(FfnProblemTest, NamesWhatIsNotTheDefault) {
                         .form = FfnForm::kPlain,
                         .residual_mode = ResidualMode::kAddBeforeNorm,
                         .norm = Norm::kLayer,
-                        .rounding = Rounding::kEngine,
+                        .rounding = Rounding::kFused,
                         .up_bias = true,
                         .down_bias = true}
                  .Name()),
-            "ffn_plain_relu_squared_fp16_h64_i128_layer_add_before_norm_bias_engine");
+            "ffn_plain_relu_squared_fp16_h64_i128_layer_add_before_norm_bias_fused");
   problem = Gated(64, 128);
   problem.activation = Activation::kGeluTanh;
   problem.norm = Norm::kRmsPlusOne;
