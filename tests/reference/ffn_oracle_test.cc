@@ -254,6 +254,22 @@ TEST(FfnOracleTest, TheBoundCatchesWhateverIsForgotten) {
   }
 }
 
+// Rounding points are told apart where sums are short, so that few roundings may flip. In a plain
+// block relu commutes with rounding.
+TEST(FfnOracleTest, TheBoundTellsRoundingsApartOnSmallProblems) {
+  for (const FfnProblem& problem : VariantProblems(32, 16)) {
+    const FfnCase input = MakeRandomCase(problem, 32, 5);
+    FfnCase other = input;
+    other.problem.rounding =
+        problem.rounding == Rounding::kEngine ? Rounding::kFused : Rounding::kEngine;
+    const FfnReference reference = ComputeReference(input);
+    const bool ok = CompareWithinBound(input, reference, ComputeReference(other).bits).ok();
+    const bool is_plain_relu =
+        problem.form == FfnForm::kPlain && problem.activation == Activation::kRelu;
+    EXPECT_EQ(ok, is_plain_relu) << problem.Name();
+  }
+}
+
 // Every rounding that may flip is counted, all with the same sign: the bound is far above a
 // kernel's error, and still below a tenth of y in fp16 and y itself in bf16.
 TEST(FfnOracleTest, TheBoundIsBelowAHundredUnitsInTheLastPlace) {
