@@ -14,7 +14,8 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kPitchElements = 8;  // 16 bytes
+constexpr int64_t kPitchElements = 8;                   // 16 bytes
+constexpr int64_t kMaxStride = (int64_t{1} << 39) - 8;  // TMA: a stride is below 2^40 bytes
 constexpr uintptr_t kPointerAlignment = 16;
 constexpr uint32_t kKnownFlags = FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN;
 
@@ -41,6 +42,12 @@ fusebox_status CheckRows(const Rows& rows, int64_t hidden) {
                           "ffn_launch: %s_stride %" PRId64 " is below the width, %" PRId64
                           "; strides are in elements",
                           rows.name, rows.stride, hidden);
+  }
+  if (rows.stride > kMaxStride) {
+    return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
+                          "ffn_launch: %s_stride %" PRId64 " is above %" PRId64
+                          "; strides are in elements",
+                          rows.name, rows.stride, kMaxStride);
   }
   if (rows.stride % kPitchElements != 0) {
     return RecordFailureF(FUSEBOX_DECLINED,
@@ -255,6 +262,7 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
   if (status != FUSEBOX_OK) return status;
   size_t tile_index = TileIndexFor(args.tokens);
   const LoadedKernel* kernel = FindKernel(op, args.tokens, &tile_index);
+  if (kernel == nullptr && args.tokens == 0) return FUSEBOX_OK;  // nothing enqueued, nothing late
   if (kernel == nullptr && !op.IsServed(tile_index)) {
     return RecordFailure(FUSEBOX_DECLINED, op.Refusal(tile_index).message());
   }

@@ -138,6 +138,7 @@ void FfnOp::PrepareWanted() {
 }
 
 absl::StatusOr<bool> FfnOp::IsReady(int64_t tokens) const {
+  if (tokens == 0) return true;  // needs no kernel
   const absl::StatusOr<size_t> index = ServedTileIndex(tokens);
   if (IsDeclined(index.status())) return false;
   FUSEBOX_RETURN_IF_ERROR(index.status());

@@ -12,8 +12,9 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kBytesPerElement = 2;  // bf16 and fp16
-constexpr int64_t kPitchElements = 8;    // 16 bytes
+constexpr int64_t kBytesPerElement = 2;                 // bf16 and fp16
+constexpr int64_t kPitchElements = 8;                   // 16 bytes
+constexpr int64_t kMaxStride = (int64_t{1} << 39) - 8;  // TMA: a stride is below 2^40 bytes
 constexpr uintptr_t kPointerAlignment = 16;
 
 // A matrix as the caller names it.
@@ -63,6 +64,11 @@ absl::StatusOr<MatrixView> ViewOf(const FfnOp& op, const NamedMatrix& matrix, in
   if (stride < columns) {
     return absl::InvalidArgumentError(absl::StrCat("weights: leading dimension ", stride, " of ",
                                                    matrix.name, " is below its width, ", columns));
+  }
+  if (stride > kMaxStride) {
+    return absl::InvalidArgumentError(absl::StrCat("weights: leading dimension ", stride, " of ",
+                                                   matrix.name, " is above ", kMaxStride,
+                                                   "; it is in elements"));
   }
   if (stride % kPitchElements != 0) {
     return Declined(

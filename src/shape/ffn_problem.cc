@@ -8,11 +8,13 @@ namespace {
 
 constexpr int64_t kElementBytes = 2;  // bf16 and fp16
 
-absl::Status CheckDim(std::string_view name, int64_t value) {
-  if (value <= 0 || value > kMaxDim) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ffn: ", name, " is ", value, "; accepted: 1 to ", kMaxDim));
-  }
+absl::Status CheckRange(std::string_view name, int64_t value) {
+  if (value >= 1 && value <= kMaxDim) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("ffn: ", name, " is ", value, "; accepted: 1 to ", kMaxDim));
+}
+
+absl::Status CheckGranule(std::string_view name, int64_t value) {
   if (value % kDimGranule != 0) {
     return Declined("dim_granule",
                     absl::StrCat(name, " ", value, " is not a multiple of ", kDimGranule,
@@ -50,8 +52,10 @@ bool NeedsNorm(ResidualMode mode) {
 
 absl::StatusOr<FfnProblem> FfnProblem::Create(const FfnProblem& fields) {
   FUSEBOX_RETURN_IF_ERROR(CheckEnums(fields));
-  FUSEBOX_RETURN_IF_ERROR(CheckDim("hidden", fields.hidden.value()));
-  FUSEBOX_RETURN_IF_ERROR(CheckDim("intermediate", fields.intermediate.value()));
+  FUSEBOX_RETURN_IF_ERROR(CheckRange("hidden", fields.hidden.value()));
+  FUSEBOX_RETURN_IF_ERROR(CheckRange("intermediate", fields.intermediate.value()));
+  FUSEBOX_RETURN_IF_ERROR(CheckGranule("hidden", fields.hidden.value()));
+  FUSEBOX_RETURN_IF_ERROR(CheckGranule("intermediate", fields.intermediate.value()));
   if (NeedsNorm(fields.residual_mode) && fields.norm == Norm::kNone) {
     const bool is_before = fields.residual_mode == ResidualMode::kAddBeforeNorm;
     return absl::InvalidArgumentError(

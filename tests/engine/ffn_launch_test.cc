@@ -149,11 +149,31 @@ TEST_F(FfnLaunchTest, LaunchesForNoTokensWithAnyKernelThatIsReady) {
   EXPECT_EQ(Launch(Args(op_, 0)).function, op_->ffn->Kernel(2)->function());
 }
 
+TEST_F(FfnLaunchTest, SucceedsForNoTokensWithoutAnyKernel) {
+  engine_ = MakeEngine();
+  op_ = MakeOp(engine_);
+  binding_ = Bind(op_);
+  const fusebox_ffn_args args = Args(op_, 0);
+  EXPECT_EQ(fusebox_ffn_launch(binding_.get(), &args, kStream), FUSEBOX_OK);
+  EXPECT_EQ(driver_.num_launches, 0);
+  int32_t ready = 0;
+  EXPECT_EQ(fusebox_op_is_ready(op_.get(), 0, &ready), FUSEBOX_OK);
+  EXPECT_EQ(ready, 1);
+}
+
+TEST_F(FfnLaunchTest, RefusesAStrideThatNoTensorMapHolds) {
+  SetUpReadyBinding();
+  fusebox_ffn_args args = Args(op_, 8);
+  args.y_stride = INT64_MAX - 7;
+  EXPECT_EQ(fusebox_ffn_launch(binding_.get(), &args, kStream), FUSEBOX_INVALID_ARGUMENT);
+  EXPECT_THAT(fusebox_last_error_message(), testing::HasSubstr("y_stride"));
+}
+
 TEST_F(FfnLaunchTest, IsNotReadyBeforePrepare) {
   engine_ = MakeEngine();
   op_ = MakeOp(engine_);
   binding_ = Bind(op_);
-  for (const int tokens : {0, 1, 32}) {
+  for (const int tokens : {1, 8, 32}) {
     const fusebox_ffn_args args = Args(op_, tokens);
     EXPECT_EQ(fusebox_ffn_launch(binding_.get(), &args, kStream), FUSEBOX_NOT_READY);
   }
