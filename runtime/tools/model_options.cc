@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/base/status.h"
 #include "src/model/config_fields.h"
 
@@ -38,27 +39,79 @@ absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
   return text;
 }
 
-std::string NoteOn(const ModelFfn& ffn, BiasChoice biases) {
-  std::string note;
-  if (ffn.biases == Biases::kPresent && biases == BiasChoice::kIgnore) {
-    note =
-        "its biases are left out as asked (--ignore-bias): these kernels do not compute the "
-        "model's block";
+// Why the engine keeps what is not in the op.
+std::string_view NoteOnOrder(BlockOrder order) {
+  switch (order) {
+    case BlockOrder::kParallelSharedNorm:
+      return "attention reads the norm's result too, so norm and residual stay with the engine";
+    case BlockOrder::kParallelOwnNorm:
+      return "the residual takes attention's output too, so it stays with the engine";
+    case BlockOrder::kNormedResidual:
+      return "the norm's result is the residual too, so the norm stays with the engine";
+    case BlockOrder::kPreNorm:
+    case BlockOrder::kSandwich:
+      break;
   }
-  if (!ffn.checkpoint_dtype.empty() && ffn.checkpoint_dtype != "bfloat16") {
-    absl::StrAppend(
-        &note, note.empty() ? "" : "; ", "the checkpoint says ", ffn.checkpoint_dtype,
-        " and the ops are bf16, the only dtype of this version: serve the model as bfloat16");
-  }
-  return note;
+  return "";
 }
 
-absl::StatusOr<ResidualMode> ResidualByName(std::string_view name) {
-  for (const ResidualMode mode : {ResidualMode::kNone, ResidualMode::kAddAfter}) {
-    if (ToString(mode) == name) return mode;
+std::string NoteOn(const ModelFfn& ffn, const ModelDemand& demand) {
+  std::vector<std::string> notes;
+  if (!demand.dtype.has_value() && ffn.dtype == DType::kBf16 &&
+      ffn.checkpoint_dtype != "bfloat16") {
+    notes.push_back(absl::StrCat("the config names ",
+                                 ffn.checkpoint_dtype.empty() ? "no dtype" : ffn.checkpoint_dtype,
+                                 ", planned as bf16 (or pass --dtype)"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--residual ", name, " is unknown; accepted: none, add_after"));
+  if (demand.variant == OpVariant::kEngine) {
+    if (const std::string_view order = NoteOnOrder(ffn.order); !order.empty()) {
+      notes.emplace_back(order);
+    }
+    if (ffn.blocks.back().role != FfnRole::kDense) {
+      notes.emplace_back(
+          "the router reads the norm's result and weighs what the experts give, so their norm and "
+          "residual stay with the engine");
+    }
+  }
+  return absl::StrJoin(notes, "; ");
+}
+
+// "intermediate 12288", "intermediate 10944 (1 layer), 64 experts of 1408, shared expert 2816".
+std::string BlocksText(const ModelFfn& ffn) {
+  std::vector<std::string> texts;
+  for (const FfnBlock& block : ffn.blocks) {
+    const int64_t size = block.intermediate.value();
+    switch (block.role) {
+      case FfnRole::kDense:
+        texts.push_back(absl::StrCat("intermediate ", size));
+        break;
+      case FfnRole::kExpert:
+        texts.push_back(absl::StrCat(block.per_layer, " experts of ", size));
+        break;
+      case FfnRole::kSharedExpert:
+        texts.push_back(absl::StrCat("shared expert ", size));
+        break;
+    }
+    if (block.num_layers != ffn.num_layers && block.role != FfnRole::kSharedExpert) {
+      absl::StrAppend(&texts.back(), " (", block.num_layers,
+                      block.num_layers == 1 ? " layer)" : " layers)");
+    }
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+absl::StatusOr<ModelDemand> DemandFrom(const ModelOptions& options) {
+  ModelDemand demand = {.tensor_parallel = options.tensor_parallel,
+                        .tokens = options.tokens,
+                        .variant = options.variant};
+  FUSEBOX_ASSIGN_OR_RETURN(demand.engine, FindEnginePreset(options.engine));
+  if (!options.dtype.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(demand.dtype, DTypeByName(options.dtype, DType::kBf16));
+  }
+  if (!options.residual.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(demand.residual, ResidualByName(options.residual));
+  }
+  return demand;
 }
 
 absl::StatusOr<ModelRequest> ReadModelRequest(const std::string& path, const ModelDemand& demand) {
@@ -72,7 +125,9 @@ absl::StatusOr<ModelRequest> ReadModelRequest(const std::string& path, const Mod
   if (!ffn.ok())
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", ffn.status().message()));
   request.ffn = *std::move(ffn);
-  request.note = NoteOn(request.ffn, demand.biases);
+  request.weights = WeightFormFor(request.ffn, demand.engine);
+  request.dtype = demand.dtype.value_or(request.ffn.dtype);
+  request.note = NoteOn(request.ffn, demand);
   FUSEBOX_ASSIGN_OR_RETURN(request.ops, OpsForModel(request.ffn, demand));
   return request;
 }
@@ -86,7 +141,8 @@ void AddModelOptions(CLI::App& command, ModelOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--tokens", options.tokens,
-                  "token counts, each rounded up to a tile of 8, 16 or 32")
+                  absl::StrCat("token counts, each rounded up to a tile of ",
+                               absl::StrJoin(kTokenTiles, ", ")))
       ->delimiter(',')
       ->capture_default_str()
       ->type_name("N,N,...");
@@ -101,19 +157,37 @@ void AddModelOptions(CLI::App& command, ModelOptions& options) {
                   "who will ask for the ops: vllm, sglang, hf or trtllm")
       ->capture_default_str()
       ->type_name("NAME");
-  command.add_flag(
-      "--ignore-bias", options.ignore_bias,
-      "plan models with biases (OPT, GPT-NeoX) without them; to measure, not to serve");
+  command.add_option("--dtype", options.dtype, "bf16 or fp16; the checkpoint's when left out")
+      ->type_name("NAME");
+}
+
+void AddBareOption(CLI::App& command, ModelOptions& options) {
+  options.variant = OpVariant::kEngine;
+  command.add_flag_callback(
+      "--bare", [&options] { options.variant = OpVariant::kBare; },
+      "plan each model's block alone, without norm and residual, as verify and bench run it");
+}
+
+absl::StatusOr<DType> DTypeByName(std::string_view name, DType fallback) {
+  if (name.empty()) return fallback;
+  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+    if (ToString(dtype) == name) return dtype;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dtype ", name, " is unknown; accepted: bf16, fp16"));
+}
+
+absl::StatusOr<ResidualMode> ResidualByName(std::string_view name) {
+  for (const ResidualMode mode : {ResidualMode::kNone, ResidualMode::kAddBeforeNorm,
+                                  ResidualMode::kAddAfter, ResidualMode::kSandwich}) {
+    if (ToString(mode) == name) return mode;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--residual ", name, " is unknown; accepted: none, add_before_norm, add_after, sandwich"));
 }
 
 absl::StatusOr<std::vector<ModelRequest>> ReadModelRequests(const ModelOptions& options) {
-  ModelDemand demand = {.tensor_parallel = options.tensor_parallel,
-                        .tokens = options.tokens,
-                        .biases = options.ignore_bias ? BiasChoice::kIgnore : BiasChoice::kDecline};
-  FUSEBOX_ASSIGN_OR_RETURN(demand.engine, FindEnginePreset(options.engine));
-  if (!options.residual.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(demand.engine.residual_mode, ResidualByName(options.residual));
-  }
+  FUSEBOX_ASSIGN_OR_RETURN(const ModelDemand demand, DemandFrom(options));
   std::vector<ModelRequest> requests;
   std::vector<std::string> done;
   for (const std::string& path : options.model_files) {
@@ -130,8 +204,8 @@ std::string DescribeModel(const ModelRequest& request) {
     return absl::StrCat(request.model, ": declined: ", request.declined.message());
   const ModelFfn& ffn = request.ffn;
   return absl::StrCat(request.model, ": ", ffn.family, ", ", ffn.num_layers, " layers, hidden ",
-                      ffn.hidden.value(), ", intermediate ", ffn.intermediate.value(), ", ",
-                      ToString(ffn.form), " ", ToString(ffn.activation),
+                      ffn.hidden.value(), ", ", BlocksText(ffn), ", ", ToString(ffn.form), " ",
+                      ToString(ffn.activation), ", ", ToString(request.dtype),
                       request.note.empty() ? "" : absl::StrCat("; ", request.note));
 }
 

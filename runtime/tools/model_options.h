@@ -25,21 +25,32 @@ struct ModelOptions {
   std::vector<int64_t> tokens = {1, 8, 16, 32};
   std::vector<int64_t> tensor_parallel = {1};
   std::string engine = "vllm";
-  std::string residual;      // "none", "add_after"; empty: what the engine asks for
-  bool ignore_bias = false;  // --ignore-bias
+  std::string dtype;     // "bf16", "fp16"; empty: the checkpoint's, or bf16
+  std::string residual;  // as ToString(ResidualMode) has it; empty: the variant's
+  OpVariant variant = OpVariant::kBare;
 };
 
-// --model, --tokens, --tp, --engine, --ignore-bias. `options` must outlive the parse.
+// --model, --tokens, --tp, --engine, --dtype. `options` must outlive the parse.
 void AddModelOptions(CLI::App& command, ModelOptions& options);
+
+// --bare, for a command that takes the engine's variant without it; sets the variant to that.
+void AddBareOption(CLI::App& command, ModelOptions& options);
+
+// InvalidArgument for another name than bf16 or fp16; empty is `fallback`.
+absl::StatusOr<DType> DTypeByName(std::string_view name, DType fallback);
+
+// InvalidArgument for a name that is none of the four modes.
+absl::StatusOr<ResidualMode> ResidualByName(std::string_view name);
 
 // One model file, and the ops its engine asks for.
 struct ModelRequest {
   std::string model;      // the file's name without ".json"
   absl::Status declined;  // not OK: the whole model, by rule; then `ffn` and `ops` are empty
   ModelFfn ffn;
+  WeightForm weights = WeightForm::kFused;  // gate and up, as the engine holds them
+  DType dtype = DType::kBf16;               // of the ops
   std::vector<ModelOp> ops;
-  std::string
-      note;  // a sentence the user should read, or empty: dtype of the checkpoint, biases left out
+  std::string note;  // what the user should know of how it is planned; or empty
 };
 
 // NotFound or InvalidArgument, with the file's name, for a file that cannot be read or holds no
@@ -47,7 +58,7 @@ struct ModelRequest {
 absl::StatusOr<std::vector<ModelRequest>> ReadModelRequests(const ModelOptions& options);
 
 // One line about a model: "Qwen--Qwen3-8B: qwen3, 36 layers, hidden 4096, intermediate 12288, gated
-// silu".
+// silu, bf16".
 std::string DescribeModel(const ModelRequest& request);
 
 }  // namespace fusebox

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -24,13 +25,17 @@ absl::StatusOr<Enum> ByName(std::string_view option, std::string_view text,
       absl::StrCat(option, " ", text, " is unknown; accepted: ", accepted));
 }
 
-absl::StatusOr<ResidualMode> ResidualFrom(const OpOptions& options) {
-  return ByName("--residual", options.residual, {ResidualMode::kNone, ResidualMode::kAddAfter});
+absl::Status ReadBias(std::string_view name, FfnProblem& problem) {
+  problem.up_bias = name == "up" || name == "both";
+  problem.down_bias = name == "down" || name == "both";
+  if (problem.up_bias || problem.down_bias || name == "none") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--bias ", name, " is unknown; accepted: none, up, down, both"));
 }
 
 // Adds the op, or its tokens to the entry before where that is the same problem.
-void Append(const std::string& model, const ModelOp& op, ResidualMode residual,
-            std::vector<OpToRun>& ops) {
+absl::Status Append(const std::string& model, const ModelOp& op, const OpOptions& options,
+                    std::vector<OpToRun>& ops) {
   OpToRun next = {.model = model,
                   .name = op.name,
                   .tensor_parallel = op.tensor_parallel,
@@ -38,7 +43,7 @@ void Append(const std::string& model, const ModelOp& op, ResidualMode residual,
                   .problem = FfnProblem{}};
   if (op.op.ok()) {
     *next.problem = op.op->problem;
-    next.problem->residual_mode = residual;
+    FUSEBOX_RETURN_IF_ERROR(ApplyVariant(options, *next.problem));
     next.name = next.problem->Name();
   } else {
     next.problem = op.op.status();
@@ -47,9 +52,10 @@ void Append(const std::string& model, const ModelOp& op, ResidualMode residual,
   if (last != nullptr && last->model == model && last->tensor_parallel == op.tensor_parallel &&
       last->problem.ok() && next.problem.ok() && *last->problem == *next.problem) {
     last->tokens.insert(last->tokens.end(), op.tokens.begin(), op.tokens.end());
-    return;
+    return absl::OkStatus();
   }
   ops.push_back(std::move(next));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -59,44 +65,70 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
       ->type_name("N");
   command.add_option("--intermediate", options.intermediate, "intermediate size of one op")
       ->type_name("N");
-  command.add_option("--activation", options.activation, "silu, gelu_erf or relu")
+  command
+      .add_option("--activation", options.activation,
+                  "silu, gelu_erf, gelu_tanh, relu or relu_squared")
       ->type_name("NAME");
   command.add_option("--form", options.form, "gated or plain")
       ->capture_default_str()
       ->type_name("NAME");
-  command.add_option("--residual", options.residual, "none or add_after")
+  command
+      .add_option("--norm", options.norm,
+                  "none, rms, rms_plus_one or layer; a model's own when left out")
+      ->type_name("NAME");
+  command
+      .add_option("--residual", options.residual,
+                  "none, add_before_norm, add_after or sandwich; a model's own when left out")
+      ->type_name("NAME");
+  command.add_option("--bias", options.bias, "none, up, down or both; a model's own when left out")
+      ->type_name("NAME");
+  command.add_option("--rounding", options.rounding, "engine, or fused: in the intermediate alone")
       ->capture_default_str()
       ->type_name("NAME");
 }
 
-absl::StatusOr<FfnProblem> ProblemFrom(const OpOptions& options) {
-  if (options.hidden == 0 || options.intermediate == 0) {
+absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem) {
+  if (!op.norm.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(
+        problem.norm,
+        ByName("--norm", op.norm, {Norm::kNone, Norm::kRms, Norm::kRmsPlusOne, Norm::kLayer}));
+  }
+  if (!op.residual.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(problem.residual_mode, ResidualByName(op.residual));
+  }
+  if (!op.bias.empty()) FUSEBOX_RETURN_IF_ERROR(ReadBias(op.bias, problem));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      problem.rounding, ByName("--rounding", op.rounding, {Rounding::kFused, Rounding::kEngine}));
+  const absl::Status checked = FfnProblem::Create(problem).status();
+  return IsDeclined(checked) ? absl::OkStatus() : checked;
+}
+
+absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOptions& op) {
+  if (op.hidden == 0 || op.intermediate == 0) {
     return absl::InvalidArgumentError(
         "no op is named; pass --model FILE, or --hidden N and --intermediate N");
   }
-  FUSEBOX_ASSIGN_OR_RETURN(const FfnForm form,
-                           ByName("--form", options.form, {FfnForm::kGated, FfnForm::kPlain}));
-  Activation activation = form == FfnForm::kGated ? Activation::kSilu : Activation::kGeluErf;
-  if (!options.activation.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(activation,
-                             ByName("--activation", options.activation,
-                                    {Activation::kSilu, Activation::kGeluErf, Activation::kRelu}));
+  FfnProblem problem = {.hidden = DimK(op.hidden), .intermediate = DimN(op.intermediate)};
+  FUSEBOX_ASSIGN_OR_RETURN(problem.dtype, DTypeByName(model.dtype, DType::kBf16));
+  FUSEBOX_ASSIGN_OR_RETURN(problem.form,
+                           ByName("--form", op.form, {FfnForm::kGated, FfnForm::kPlain}));
+  problem.activation = problem.form == FfnForm::kGated ? Activation::kSilu : Activation::kGeluErf;
+  if (!op.activation.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(problem.activation,
+                             ByName("--activation", op.activation,
+                                    {Activation::kSilu, Activation::kGeluErf, Activation::kGeluTanh,
+                                     Activation::kRelu, Activation::kReluSquared}));
   }
-  FUSEBOX_ASSIGN_OR_RETURN(const ResidualMode residual, ResidualFrom(options));
-  return FfnProblem{.hidden = DimK(options.hidden),
-                    .intermediate = DimN(options.intermediate),
-                    .activation = activation,
-                    .form = form,
-                    .residual_mode = residual};
+  FUSEBOX_RETURN_IF_ERROR(ApplyVariant(op, problem));
+  return problem;
 }
 
 absl::StatusOr<std::vector<OpToRun>> OpsToRun(const ModelOptions& model, const OpOptions& op) {
   std::vector<OpToRun> ops;
-  FUSEBOX_ASSIGN_OR_RETURN(const ResidualMode residual, ResidualFrom(op));
   if (model.model_files.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(op));
+    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(model, op));
     FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> tiled, OpsOfProblem(fields, model.tokens));
-    for (const ModelOp& tile : tiled) Append("", tile, residual, ops);
+    for (const ModelOp& tile : tiled) FUSEBOX_RETURN_IF_ERROR(Append("", tile, op, ops));
     return ops;
   }
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests, ReadModelRequests(model));
@@ -104,9 +136,26 @@ absl::StatusOr<std::vector<OpToRun>> OpsToRun(const ModelOptions& model, const O
     if (!request.declined.ok()) {
       ops.push_back({.model = request.model, .name = "ffn", .problem = request.declined});
     }
-    for (const ModelOp& tile : request.ops) Append(request.model, tile, residual, ops);
+    for (const ModelOp& tile : request.ops) {
+      FUSEBOX_RETURN_IF_ERROR(Append(request.model, tile, op, ops));
+    }
   }
   return ops;
+}
+
+std::string VariantName(const FfnProblem& problem) {
+  std::vector<std::string_view> parts;
+  if (problem.norm != Norm::kNone) parts.push_back(ToString(problem.norm));
+  if (problem.residual_mode != ResidualMode::kNone) {
+    parts.push_back(ToString(problem.residual_mode));
+  }
+  if (problem.up_bias && problem.down_bias) {
+    parts.push_back("bias");
+  } else if (problem.up_bias || problem.down_bias) {
+    parts.push_back(problem.up_bias ? "up_bias" : "down_bias");
+  }
+  if (problem.rounding != Rounding::kEngine) parts.push_back(ToString(problem.rounding));
+  return parts.empty() ? "bare" : absl::StrJoin(parts, "_");
 }
 
 }  // namespace fusebox

@@ -1,5 +1,5 @@
-// OpOptions name one op by its dims, instead of a model: for plan, verify and bench.
-// Values; main's thread.
+// OpOptions name one op by its dims, instead of a model, and its variant: norm, biases, residual,
+// rounding. For plan, verify and bench. Values; main's thread.
 #ifndef FUSEBOX_RUNTIME_TOOLS_OP_OPTIONS_H_
 #define FUSEBOX_RUNTIME_TOOLS_OP_OPTIONS_H_
 
@@ -18,14 +18,24 @@ struct OpOptions {
   int64_t intermediate = 0;
   std::string activation;  // empty: silu when gated, gelu_erf when plain
   std::string form = "gated";
-  std::string residual = "none";  // of the op named, or of a model's ops
+  // Of the op named, or instead of what a model's ops have; empty: none, or the model's.
+  std::string norm;
+  std::string residual;
+  std::string bias;  // "none", "up", "down", "both"
+  // Engines' rounding is what the public API serves; "fused" kernels run past it.
+  std::string rounding = "engine";
 };
 
-// --hidden, --intermediate, --activation, --form, --residual. `options` must outlive the parse.
+// --hidden, --intermediate, --activation, --form, --norm, --residual, --bias, --rounding; the dtype
+// is ModelOptions'. `options` must outlive the parse.
 void AddOpOptions(CLI::App& command, OpOptions& options);
 
-// InvalidArgument for an unknown name, or where a dim is missing. The dims are not checked.
-absl::StatusOr<FfnProblem> ProblemFrom(const OpOptions& options);
+// Puts norm, residual, biases and rounding as asked into a problem. InvalidArgument for an unknown
+// name, and where the options contradict each other or the problem.
+absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem);
+
+// InvalidArgument for an unknown name, or where a dim is missing or absurd.
+absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOptions& op);
 
 // One op to run on the GPU, with every token count asked for; a declined one has none.
 struct OpToRun {
@@ -37,7 +47,12 @@ struct OpToRun {
 };
 
 // The models' ops, or the one named by its dims; each problem of a model and degree once.
+// InvalidArgument where the options contradict each other.
 absl::StatusOr<std::vector<OpToRun>> OpsToRun(const ModelOptions& model, const OpOptions& op);
+
+// What the op computes beside the block that baselines compute too: "bare", or of norm, residual,
+// biases and rounding what it has: "rms_add_before_norm", "layer_add_after_bias".
+std::string VariantName(const FfnProblem& problem);
 
 }  // namespace fusebox
 

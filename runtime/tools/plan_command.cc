@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -34,18 +35,23 @@ struct PlanOptions {
 absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
   std::vector<ModelOp> ops;
   if (options.model.model_files.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options.op));
+    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options.model, options.op));
     return OpsOfProblem(fields, options.model.tokens);
   }
-  ModelOptions model = options.model;
-  model.residual = options.op.residual;
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests, ReadModelRequests(model));
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests,
+                           ReadModelRequests(options.model));
   for (const ModelRequest& request : requests) {
     if (!request.declined.ok()) {
       ops.push_back(
           {.name = request.model, .tokens = options.model.tokens, .op = request.declined});
     }
-    ops.insert(ops.end(), request.ops.begin(), request.ops.end());
+    for (ModelOp op : request.ops) {
+      if (op.op.ok()) {
+        FUSEBOX_RETURN_IF_ERROR(ApplyVariant(options.op, op.op->problem));
+        op.name = op.op->problem.Name();
+      }
+      ops.push_back(std::move(op));
+    }
   }
   return ops;
 }
@@ -154,6 +160,7 @@ void AddPlanCommand(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "plan", "Explain how an op is planned: cost terms, runners-up, refused rules");
   AddModelOptions(*command, options->model);
+  AddBareOption(*command, options->model);
   AddGpuOption(*command, options->gpu);
   AddOpOptions(*command, options->op);
   command->add_flag("--json", options->json, "print JSON instead of tables");

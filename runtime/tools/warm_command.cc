@@ -81,11 +81,13 @@ void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand(
       "warm", "Plan and compile every kernel that models need into the cache; needs no GPU");
   AddModelOptions(*command, options->model);
+  AddBareOption(*command, options->model);
   command->get_option("--model")->required();
   AddGpuOption(*command, options->gpu);
   command
       ->add_option("--residual", options->model.residual,
-                   "none or add_after; what the engine asks for when left out")
+                   "none, add_before_norm, add_after or sandwich, for every op; what the engine "
+                   "asks for when left out")
       ->type_name("NAME");
   command->add_option("--jobs", options->jobs, "compiles at once")
       ->check(CLI::Range(1, kMaxJobs))

@@ -31,7 +31,10 @@ std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests) {
     }
     for (const ModelOp& op : request.ops) {
       Add(pieces, op.name, op.op,
-          {.model = request.model, .tensor_parallel = op.tensor_parallel, .tokens = op.tokens});
+          {.model = request.model,
+           .roles = op.roles,
+           .tensor_parallel = op.tensor_parallel,
+           .tokens = op.tokens});
     }
   }
   return pieces;

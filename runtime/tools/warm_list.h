@@ -16,6 +16,7 @@ namespace fusebox {
 
 struct WarmAsker {
   std::string model;
+  std::vector<FfnRole> roles;  // of the model's blocks that are this op
   int64_t tensor_parallel = 1;
   std::vector<int64_t> tokens;
 };

@@ -79,7 +79,10 @@ std::string Sentences(const std::vector<WarmRow>& rows) {
 Json RowJson(const WarmRow& row) {
   Json askers = Json::array();
   for (const WarmAsker& asker : row.piece.askers) {
+    Json roles = Json::array();
+    for (const FfnRole role : asker.roles) roles.push_back(ToString(role));
     askers.push_back({{"model", asker.model},
+                      {"blocks", roles},
                       {"tensor_parallel", asker.tensor_parallel},
                       {"tokens", asker.tokens}});
   }
@@ -113,7 +116,16 @@ Json RequestJson(const ModelRequest& request) {
   json["family"] = request.ffn.family;
   json["layers"] = request.ffn.num_layers;
   json["hidden"] = request.ffn.hidden.value();
-  json["intermediate"] = request.ffn.intermediate.value();
+  json["blocks"] = Json::array();
+  for (const FfnBlock& block : request.ffn.blocks) {
+    json["blocks"].push_back({{"block", ToString(block.role)},
+                              {"intermediate", block.intermediate.value()},
+                              {"layers", block.num_layers},
+                              {"per_layer", block.per_layer}});
+  }
+  json["norm"] = ToString(request.ffn.norm);
+  json["norm_eps"] = request.ffn.norm_eps;
+  if (request.ffn.form == FfnForm::kGated) json["gate_up"] = ToString(request.weights);
   if (!request.note.empty()) json["note"] = request.note;
   return json;
 }
