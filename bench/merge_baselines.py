@@ -23,9 +23,9 @@ def stem(model):
 
 def matches(row, baseline):
     dims = f"_h{baseline['hidden']}_i{baseline['intermediate']}"
-    return (row["bench"] == "ffn" and row["variant"] == "bare"
+    return (row["bench"] == "ffn" and row["variant"] == "bare" and row["dtype"] == "bf16"
             and stem(row["model"]) == stem(baseline["model"])
-            and row["tokens"] == baseline["tokens"] and row["op"].endswith(dims))
+            and row["tokens"] == baseline["tokens"] and f"{dims}_" in row["op"] + "_")
 
 
 def main():

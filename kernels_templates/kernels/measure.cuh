@@ -24,14 +24,14 @@ __device__ inline u32 HashOf(u64 index, u32 seed) {
 
 // Uniform in (-limit, limit): value k of a row-major matrix depends on k and the seed alone.
 // Padding between rows stays.
-__device__ inline void FillUniform(u16* values, i64 rows, i64 columns, i64 row_stride, float limit,
-                                   u32 seed) {
+template <DType kDType>
+__device__ void FillUniform(u16* values, i64 rows, i64 columns, i64 row_stride, float limit,
+                            u32 seed) {
   const i64 step = static_cast<i64>(gridDim.x) * blockDim.x;
   for (i64 index = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x; index < rows * columns;
        index += step) {
     const float unit = static_cast<float>(HashOf(index, seed) >> 8) * 0x1.0p-23f - 1.0f;
-    values[index / columns * row_stride + index % columns] =
-        static_cast<u16>(ptx::PackBf16(unit * limit, 0.0f));
+    values[index / columns * row_stride + index % columns] = ptx::Narrow<kDType>(unit * limit);
   }
 }
 
@@ -74,10 +74,11 @@ __device__ inline void ReadStream(const unsigned char* data, u64 bytes, u64* sin
 
 // What an engine may run between two fused ops: reads and writes every element, knows nothing of
 // PDL.
-__device__ inline void ScaleInPlace(u16* values, i64 count, float factor) {
+template <DType kDType>
+__device__ void ScaleInPlace(u16* values, i64 count, float factor) {
   const i64 index = blockIdx.x * static_cast<i64>(blockDim.x) + threadIdx.x;
   if (index < count)
-    values[index] = static_cast<u16>(ptx::PackBf16(ptx::Bf16ToFloat(values[index]) * factor, 0.0f));
+    values[index] = ptx::Narrow<kDType>(ptx::Widen<kDType>(values[index]) * factor);
 }
 
 }  // namespace fusebox

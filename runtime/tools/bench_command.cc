@@ -26,7 +26,6 @@ struct BenchOptions {
   OpOptions op;
   std::string gpu;
   std::string cache_dir;
-  std::string variant = "bare";
   std::vector<std::string> neighbours = {"fusebox"};
   int replays = 30;
   std::string plan_file;
@@ -50,16 +49,13 @@ absl::StatusOr<BenchRun::Options> RunOptionsFrom(const BenchOptions& options) {
   return run;
 }
 
-// The op's residual mode is the variant's.
-absl::StatusOr<OpOptions> OpOptionsFrom(const BenchOptions& options) {
-  OpOptions op = options.op;
-  if (options.variant == "bare") return op;
-  if (options.variant != "residual") {
+absl::StatusOr<std::vector<OpToRun>> OpsToTime(const BenchOptions& options) {
+  if (options.op.rounding == ToString(Rounding::kFused)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--variant ", options.variant, " is unknown; accepted: bare, residual"));
+        "--rounding fused names kernels that the public API does not serve; time them with "
+        "--plans");
   }
-  op.residual = ToString(ResidualMode::kAddAfter);
-  return op;
+  return OpsToRun(options.model, options.op);
 }
 
 absl::Status Write(const std::string& path, const std::string& text) {
@@ -95,8 +91,8 @@ BenchReport StartReport(const BenchOptions& options, const GpuSession& session) 
           .commit = options.commit};
 }
 
-absl::Status TimeLaunches(const BenchOptions& options, Bench& bench, const api::Engine& engine,
-                          const std::vector<OpToRun>& ops, BenchReport& report) {
+absl::Status TimeLaunches(Bench& bench, const api::Engine& engine, const std::vector<OpToRun>& ops,
+                          BenchReport& report) {
   std::printf("CPU time of a launch, us (median; p10 to p90)\n");
   for (const OpToRun& op : ops) {
     FUSEBOX_RETURN_IF_ERROR(op.problem.status());
@@ -114,7 +110,8 @@ absl::Status TimeLaunches(const BenchOptions& options, Bench& bench, const api::
                              .op = op.name,
                              .model = op.model,
                              .tokens = tokens,
-                             .variant = options.variant,
+                             .dtype = std::string(ToString(op.problem->dtype)),
+                             .variant = VariantName(*op.problem),
                              .neighbours = "fusebox",
                              .timing = cost.launch,
                              .floor_us = cost.bare.median,
@@ -138,11 +135,10 @@ absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<Pl
 
 absl::StatusOr<ExitCode> RunBench(const BenchOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(BenchRun::Options run_options, RunOptionsFrom(options));
-  FUSEBOX_ASSIGN_OR_RETURN(const OpOptions op_options, OpOptionsFrom(options));
   std::vector<OpToRun> ops;
   std::vector<PlanToTime> plans;
   if (options.plan_file.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(ops, OpsToRun(options.model, op_options));
+    FUSEBOX_ASSIGN_OR_RETURN(ops, OpsToTime(options));
   } else {
     FUSEBOX_ASSIGN_OR_RETURN(plans, ReadPlanFile(options.plan_file));
   }
@@ -157,7 +153,7 @@ absl::StatusOr<ExitCode> RunBench(const BenchOptions& options) {
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
   BenchReport report = StartReport(options, *bench.session);
   if (options.launch_cost) {
-    FUSEBOX_RETURN_IF_ERROR(TimeLaunches(options, bench, engine, ops, report));
+    FUSEBOX_RETURN_IF_ERROR(TimeLaunches(bench, engine, ops, report));
   } else {
     FUSEBOX_ASSIGN_OR_RETURN(report.read_gb_per_s, run.MeasureReadBandwidth());
     for (const OpToRun& op : ops) {
@@ -179,11 +175,6 @@ void AddBenchOptions(CLI::App& command, BenchOptions& options) {
       .add_option("--cache-dir", options.cache_dir,
                   "cache to use, instead of FUSEBOX_CACHE_DIR; a colon list like it")
       ->type_name("DIR");
-  command
-      .add_option("--variant", options.variant,
-                  "bare (what the baselines compute too), or residual (added after)")
-      ->capture_default_str()
-      ->type_name("NAME");
   command
       .add_option("--neighbours", options.neighbours,
                   "fusebox: launches behind each other, with PDL; foreign: behind a small kernel "

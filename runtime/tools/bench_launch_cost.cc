@@ -43,10 +43,11 @@ absl::StatusOr<LaunchCost> MeasureLaunchCost(GpuSession& session, const MeasureK
   FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(problem, tile, gpu));
   FUSEBOX_ASSIGN_OR_RETURN(const ForcedKernel kernel,
                            ForcedKernel::Make(session, report.best.plan));
-  FUSEBOX_ASSIGN_OR_RETURN(
-      const LaunchBuffers buffers,
-      LaunchBuffers::Make(session, problem.hidden.value(), kernel.workspace_bytes()));
-  FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(buffers.x().View(tokens), kActivationLimit, 1));
+  FUSEBOX_ASSIGN_OR_RETURN(const LaunchBuffers buffers,
+                           LaunchBuffers::Make(session, problem, kernel.workspace_bytes()));
+  for (const TokenMatrix* matrix : {&buffers.x(), &buffers.residual()}) {
+    FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(matrix->View(tokens), kActivationLimit, 1));
+  }
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(
       op.InitWorkspace(buffers.workspace().as<void>(), kernel.workspace_bytes(), session.stream())
           .code()));

@@ -24,7 +24,7 @@ Json RowJson(const BenchRow& row) {
           {"op", row.op},
           {"model", row.model.empty() ? "" : row.model + ".json"},
           {"tokens", row.tokens},
-          {"dtype", "bf16"},
+          {"dtype", row.dtype},
           {"variant", row.variant},
           {"neighbours", row.neighbours},
           {"us", Rounded(row.timing.median)},

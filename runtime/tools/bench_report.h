@@ -22,7 +22,8 @@ struct BenchRow {
   std::string model;  // the config's file name
   int64_t tensor_parallel = 1;
   int64_t tokens = 0;
-  std::string variant;     // "bare", "residual"
+  std::string dtype = "bf16";
+  std::string variant;     // VariantName: "bare", "rms_add_before_norm"
   std::string neighbours;  // "fusebox", "foreign"
   Timing timing;
   int64_t compulsory_bytes = 0;

@@ -46,16 +46,14 @@ absl::StatusOr<double> BenchRun::MeasureReadBandwidth() {
 }
 
 absl::StatusOr<const BenchRun::Layers*> BenchRun::LayersOf(const FfnProblem& problem) {
-  FfnProblem weights = problem;
-  weights.residual_mode = ResidualMode::kNone;
-  if (layers_ != nullptr && layers_->problem == weights) return layers_.get();
+  if (layers_ != nullptr && layers_->problem == problem) return layers_.get();
   layers_.reset();
   const int64_t copies =
       std::clamp(CeilDiv(kRotationBytes, problem.weight_bytes()), kMinCopies, kMaxCopies);
-  Layers made = {.problem = weights};
+  Layers made = {.problem = problem};
   for (int64_t i = 0; i < copies; ++i) {
     FUSEBOX_ASSIGN_OR_RETURN(
-        FfnLayer layer, FfnLayer::Make(*session_, *kernels_, weights, static_cast<uint32_t>(i)));
+        FfnLayer layer, FfnLayer::Make(*session_, *kernels_, problem, static_cast<uint32_t>(i)));
     made.copies.push_back(std::move(layer));
   }
   layers_ = std::make_shared<const Layers>(std::move(made));
@@ -65,7 +63,7 @@ absl::StatusOr<const BenchRun::Layers*> BenchRun::LayersOf(const FfnProblem& pro
 absl::StatusOr<LaunchBuffers> BenchRun::MakeBuffers(const FfnProblem& problem,
                                                     size_t workspace_bytes, int64_t tokens) const {
   FUSEBOX_ASSIGN_OR_RETURN(LaunchBuffers buffers,
-                           LaunchBuffers::Make(*session_, problem.hidden.value(), workspace_bytes));
+                           LaunchBuffers::Make(*session_, problem, workspace_bytes));
   for (const TokenMatrix* matrix : {&buffers.x(), &buffers.residual()}) {
     FUSEBOX_RETURN_IF_ERROR(kernels_->FillUniform(matrix->View(tokens), kActivationLimit, 99));
   }
@@ -79,7 +77,7 @@ void BenchRun::TimeNeighbours(const FfnProblem& problem, const LaunchBuffers& bu
   const int64_t launches = num_copies * CeilDiv(kMinLaunches, num_copies);
   const int64_t x_elements = row.tokens * problem.hidden.value();
   const auto foreign = [&](int64_t, CUstream stream) {
-    return kernels_->Scale(buffers.x().buffer().address(), x_elements, stream);
+    return kernels_->Scale(problem.dtype, buffers.x().buffer().address(), x_elements, stream);
   };
   row.compulsory_bytes = problem.compulsory_bytes(row.tokens);
   row.floor_us = static_cast<double>(row.compulsory_bytes) / (read_gb_per_s_ * 1e3);
@@ -114,7 +112,8 @@ std::vector<BenchRow> BenchRun::TimeOp(const api::Engine& engine, const OpToRun&
   const auto run = [&]() -> absl::Status {
     FUSEBOX_RETURN_IF_ERROR(to_run.problem.status());
     const FfnProblem& problem = *to_run.problem;
-    row.variant = problem.residual_mode == ResidualMode::kNone ? "bare" : "residual";
+    row.dtype = std::string(ToString(problem.dtype));
+    row.variant = VariantName(problem);
     api::Op op;
     FUSEBOX_RETURN_IF_ERROR(ApiStatus(op.CreateFfn(engine, DescOf(problem)).code()));
     const std::vector<int32_t> counts(to_run.tokens.begin(), to_run.tokens.end());
@@ -161,7 +160,8 @@ std::vector<BenchRow> BenchRun::TimePlan(const FusionPlan& plan, int64_t tokens)
   const FfnProblem& problem = plan.problem;
   BenchRow row = {.op = problem.Name(),
                   .tokens = tokens == 0 ? plan.token_tile : tokens,
-                  .variant = problem.residual_mode == ResidualMode::kNone ? "bare" : "residual",
+                  .dtype = std::string(ToString(problem.dtype)),
+                  .variant = VariantName(problem),
                   .plan = plan.Summary(),
                   .plan_json = plan.ToJson()};
   const auto run = [&]() -> absl::Status {

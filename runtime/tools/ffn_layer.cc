@@ -12,11 +12,50 @@ namespace {
 
 constexpr size_t kElementBytes = 2;
 
-MatrixView Packed(const DeviceBuffer& buffer, int64_t first_row, int64_t rows, int64_t columns) {
+MatrixView Packed(const DeviceBuffer& buffer, DType dtype, int64_t first_row, int64_t rows,
+                  int64_t columns) {
   return {.data = buffer.as<uint16_t>() + first_row * columns,
           .rows = rows,
           .columns = columns,
-          .row_stride = columns};
+          .row_stride = columns,
+          .dtype = dtype};
+}
+
+// Elements of the vectors' buffer up to the bias of down.
+int64_t UpBiasElements(const FfnProblem& problem) {
+  return problem.num_up_matrices() * problem.intermediate.value();
+}
+
+// Every vector, whether the op has it or not: variants then have the same weights.
+absl::StatusOr<DeviceBuffer> MakeVectors(const GpuSession& session, const MeasureKernels& kernels,
+                                         const FfnProblem& problem, uint32_t seed) {
+  const int64_t hidden = problem.hidden.value();
+  // Biases move sums of order 1 a little; a norm's weights have variance 1, or 1 + w about that.
+  const struct {
+    int64_t elements;
+    float limit;
+  } parts[] = {{UpBiasElements(problem), 0.5f},
+               {hidden, 0.5f},
+               {hidden, problem.norm == Norm::kRmsPlusOne ? 0.5f : 1.7f},
+               {hidden, 0.3f},
+               {hidden, problem.norm == Norm::kRmsPlusOne ? 0.5f : 1.7f}};
+  int64_t elements = 0;
+  for (const auto& part : parts) elements += part.elements;
+  FUSEBOX_ASSIGN_OR_RETURN(
+      DeviceBuffer vectors,
+      DeviceBuffer::Make(session, "vectors", static_cast<size_t>(elements) * kElementBytes));
+  int64_t first = 0;
+  for (const auto& part : parts) {
+    const MatrixView view = {.data = vectors.as<uint16_t>() + first,
+                             .rows = 1,
+                             .columns = part.elements,
+                             .row_stride = part.elements,
+                             .dtype = problem.dtype};
+    FUSEBOX_RETURN_IF_ERROR(
+        kernels.FillUniform(view, part.limit, 31 * seed + static_cast<uint32_t>(first)));
+    first += part.elements;
+  }
+  return vectors;
 }
 
 }  // namespace
@@ -33,25 +72,54 @@ absl::StatusOr<FfnLayer> FfnLayer::Make(const GpuSession& session, const Measure
       DeviceBuffer down,
       DeviceBuffer::Make(session, "down",
                          static_cast<size_t>(hidden * intermediate) * kElementBytes));
+  FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer vectors, MakeVectors(session, kernels, problem, seed));
   // Variance of a uniform value up to a is a^2/3: these make the sums' variance about 1.6 and 1.
   const float up_limit = 2.2f / std::sqrt(static_cast<float>(hidden));
   const float down_limit = 3.5f / std::sqrt(static_cast<float>(intermediate));
   FUSEBOX_RETURN_IF_ERROR(
-      kernels.FillUniform(Packed(up, 0, up_rows, hidden), up_limit, 2 * seed + 1));
-  FUSEBOX_RETURN_IF_ERROR(
-      kernels.FillUniform(Packed(down, 0, hidden, intermediate), down_limit, 2 * seed + 2));
+      kernels.FillUniform(Packed(up, problem.dtype, 0, up_rows, hidden), up_limit, 2 * seed + 1));
+  FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(Packed(down, problem.dtype, 0, hidden, intermediate),
+                                              down_limit, 2 * seed + 2));
   FUSEBOX_RETURN_IF_ERROR(session.Synchronize());
-  return FfnLayer(problem, std::move(up), std::move(down));
+  return FfnLayer(problem, std::move(up), std::move(down), std::move(vectors));
+}
+
+FfnVectorViews FfnLayer::vectors() const {
+  const int64_t hidden = problem_.hidden.value();
+  const bool is_gated = problem_.form == FfnForm::kGated;
+  const bool has_norm = problem_.norm != Norm::kNone;
+  const uint16_t* const up_bias = vectors_.as<uint16_t>();
+  const uint16_t* const down_bias = up_bias + UpBiasElements(problem_);
+  FfnVectorViews views = {.eps = has_norm ? kNormEps : 0.0f};
+  if (problem_.up_bias) {
+    if (is_gated) views.gate_bias = up_bias;
+    views.up_bias = up_bias + (is_gated ? problem_.intermediate.value() : 0);
+  }
+  if (problem_.down_bias) views.down_bias = down_bias;
+  if (has_norm) views.norm_weight = down_bias + hidden;
+  if (problem_.norm == Norm::kLayer) views.norm_bias = down_bias + 2 * hidden;
+  if (problem_.residual_mode == ResidualMode::kSandwich) {
+    views.second_norm_weight = down_bias + 3 * hidden;
+  }
+  return views;
 }
 
 fusebox_ffn_weights FfnLayer::weights() const {
+  const FfnVectorViews views = vectors();
   fusebox_ffn_weights weights = api::FfnWeights();
   if (problem_.form == FfnForm::kGated) {
     weights.gate_up = up_.as<void>();
+    weights.gate_up_bias = views.gate_bias;
   } else {
     weights.up = up_.as<void>();
+    weights.up_bias = views.up_bias;
   }
   weights.down = down_.as<void>();
+  weights.down_bias = views.down_bias;
+  weights.norm_weight = views.norm_weight;
+  weights.norm_bias = views.norm_bias;
+  weights.second_norm_weight = views.second_norm_weight;
+  weights.eps = static_cast<double>(views.eps);
   return weights;
 }
 
@@ -59,12 +127,13 @@ FfnOperandViews FfnLayer::views() const {
   const int64_t hidden = problem_.hidden.value();
   const int64_t intermediate = problem_.intermediate.value();
   FfnOperandViews views;
-  views.up = Packed(up_, 0, intermediate, hidden);
+  views.up = Packed(up_, problem_.dtype, 0, intermediate, hidden);
   if (problem_.form == FfnForm::kGated) {
     views.gate = views.up;
-    views.up = Packed(up_, intermediate, intermediate, hidden);
+    views.up = Packed(up_, problem_.dtype, intermediate, intermediate, hidden);
   }
-  views.down = Packed(down_, 0, hidden, intermediate);
+  views.down = Packed(down_, problem_.dtype, 0, hidden, intermediate);
+  views.vectors = vectors();
   return views;
 }
 
@@ -72,17 +141,20 @@ fusebox_ffn_desc DescOf(const FfnProblem& problem) {
   fusebox_ffn_desc desc = api::FfnDesc();
   desc.hidden = problem.hidden.value();
   desc.intermediate = problem.intermediate.value();
-  desc.dtype = FUSEBOX_DTYPE_BF16;
+  desc.dtype = static_cast<fusebox_dtype>(problem.dtype);
   desc.activation = static_cast<fusebox_activation>(problem.activation);
   desc.gated = problem.form == FfnForm::kGated ? 1 : 0;
+  desc.biases =
+      (problem.up_bias ? FUSEBOX_BIAS_UP : 0) | (problem.down_bias ? FUSEBOX_BIAS_DOWN : 0);
+  desc.norm = static_cast<fusebox_norm>(problem.norm);
   desc.residual_mode = static_cast<fusebox_residual_mode>(problem.residual_mode);
   return desc;
 }
 
-static_assert(static_cast<int>(Activation::kSilu) == FUSEBOX_ACTIVATION_SILU &&
-                  static_cast<int>(Activation::kGeluErf) == FUSEBOX_ACTIVATION_GELU_ERF &&
-                  static_cast<int>(Activation::kRelu) == FUSEBOX_ACTIVATION_RELU &&
-                  static_cast<int>(ResidualMode::kAddAfter) == FUSEBOX_RESIDUAL_ADD_AFTER,
+static_assert(static_cast<int>(DType::kFp16) == FUSEBOX_DTYPE_FP16 &&
+                  static_cast<int>(Activation::kReluSquared) == FUSEBOX_ACTIVATION_RELU_SQUARED &&
+                  static_cast<int>(Norm::kLayer) == FUSEBOX_NORM_LAYER &&
+                  static_cast<int>(ResidualMode::kSandwich) == FUSEBOX_RESIDUAL_SANDWICH,
               "DescOf casts: the enums must have the API's numbers");
 
 absl::Status ApiStatus(fusebox_status code) {

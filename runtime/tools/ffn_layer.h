@@ -1,6 +1,6 @@
 // FfnLayer is one layer's random weights on the GPU, packed, as a served model would have them:
-// gate and up in one matrix. Values are scaled so that sums are of order 1. REQUIRES: the session
-// outlives it.
+// gate and up in one matrix, biases and norm weights where the op has them. Values are scaled so
+// that sums are of order 1. REQUIRES: the session outlives it.
 #ifndef FUSEBOX_RUNTIME_TOOLS_FFN_LAYER_H_
 #define FUSEBOX_RUNTIME_TOOLS_FFN_LAYER_H_
 
@@ -16,6 +16,7 @@
 namespace fusebox {
 
 constexpr float kActivationLimit = 1.7f;  // x and residual: uniform, variance about 1
+constexpr float kNormEps = 1e-5f;
 
 class FfnLayer {
  public:
@@ -28,15 +29,21 @@ class FfnLayer {
   const DeviceBuffer& down() const { return down_; }
 
  private:
-  FfnLayer(const FfnProblem& problem, DeviceBuffer up, DeviceBuffer down)
-      : problem_(problem), up_(std::move(up)), down_(std::move(down)) {}
+  FfnLayer(const FfnProblem& problem, DeviceBuffer up, DeviceBuffer down, DeviceBuffer vectors)
+      : problem_(problem),
+        up_(std::move(up)),
+        down_(std::move(down)),
+        vectors_(std::move(vectors)) {}
+  FfnVectorViews vectors() const;
 
   FfnProblem problem_;
   DeviceBuffer up_;  // gated: gate rows, then up rows
   DeviceBuffer down_;
+  DeviceBuffer vectors_;  // biases as up_'s rows, then down's; the norms' weight, bias, weight
 };
 
-// The desc of a problem, gate_up FUSED, for up to FUSEBOX_FFN_MAX_TOKENS.
+// The desc of a problem, gate_up FUSED, for up to FUSEBOX_FFN_MAX_TOKENS. The API rounds as engines
+// do: its op is the problem with Rounding::kEngine.
 fusebox_ffn_desc DescOf(const FfnProblem& problem);
 
 // OK, or the code and the message of the thread's last call as a Status that ExitCodeOf

@@ -1,6 +1,7 @@
 #include "runtime/tools/forced_kernel.h"
 
 #include "src/base/status.h"
+#include "src/plan/footprint.h"
 
 namespace fusebox {
 
@@ -18,7 +19,8 @@ absl::StatusOr<ForcedKernel> ForcedKernel::Make(GpuSession& session, const Fusio
 
 absl::StatusOr<FfnParams> ForcedKernel::Params(const FfnOperandViews& operands,
                                                const LaunchBuffers& buffers) const {
-  const bool is_gated = plan_.problem.form == FfnForm::kGated;
+  const FfnProblem& problem = plan_.problem;
+  const bool is_gated = problem.form == FfnForm::kGated;
   FfnParams params = {};
   const struct {
     const MatrixView& matrix;
@@ -27,18 +29,42 @@ absl::StatusOr<FfnParams> ForcedKernel::Params(const FfnOperandViews& operands,
   } maps[] = {{is_gated ? operands.gate : operands.up, plan_.up.rows_per_cta, &params.gate},
               {operands.up, plan_.up.rows_per_cta, &params.up},
               {operands.down, plan_.down.rows_per_pass, &params.down},
-              {operands.x, plan_.token_tile, &params.x}};
+              {RowsOfPhaseOne(operands, buffers), plan_.token_tile, &params.x}};
   for (const auto& [matrix, box_rows, map] : maps) {
     FUSEBOX_RETURN_IF_ERROR(session_->Check(EncodeTensorMap(session_->api(), matrix, box_rows, map),
                                             "cuTensorMapEncodeTiled"));
   }
+  params.x_rows = static_cast<const unsigned short*>(operands.x.data);
+  params.x_stride = operands.x.row_stride;
   params.y = buffers.y().buffer().as<unsigned short>();
   params.y_stride = buffers.y().stride();
-  params.residual = static_cast<const unsigned short*>(operands.residual.data);
-  params.residual_stride = operands.residual.row_stride;
+  const MatrixView& residual =
+      problem.residual_mode == ResidualMode::kSandwich ? operands.x : operands.residual;
+  params.residual = static_cast<const unsigned short*>(residual.data);
+  params.residual_stride = residual.row_stride;
+  params.residual_out = buffers.residual_out().buffer().as<unsigned short>();
+  params.residual_out_stride = buffers.residual_out().stride();
+  params.norm_weight = operands.vectors.norm_weight;
+  params.norm_bias = operands.vectors.norm_bias;
+  params.second_norm_weight = operands.vectors.second_norm_weight;
+  params.gate_bias = operands.vectors.gate_bias;
+  params.up_bias = operands.vectors.up_bias;
+  params.down_bias = operands.vectors.down_bias;
+  params.eps = operands.vectors.eps;
   params.workspace = buffers.workspace().as<unsigned int>();
   params.tokens = static_cast<unsigned int>(operands.x.rows);
   return params;
+}
+
+// x, or for an op with a norm the normalised rows in the workspace, each cluster's in turn.
+MatrixView ForcedKernel::RowsOfPhaseOne(const FfnOperandViews& operands,
+                                        const LaunchBuffers& buffers) const {
+  if (plan_.problem.norm == Norm::kNone) return operands.x;
+  return {.data = buffers.workspace().as<unsigned char>() + NormalizedRowsOffset(plan_),
+          .rows = int64_t{plan_.num_clusters} * plan_.token_tile,
+          .columns = plan_.problem.hidden.value(),
+          .row_stride = plan_.problem.hidden.value(),
+          .dtype = plan_.problem.dtype};
 }
 
 absl::Status ForcedKernel::Launch(const FfnParams& params, ProgrammaticOverlap overlap,

@@ -26,7 +26,8 @@ class ForcedKernel {
                                            const EmitOptions& options = {},
                                            const TemplateSet& templates = TemplateSet::Embedded());
 
-  // Weights, x and residual from `operands` (x.rows tokens); y and the workspace from `buffers`.
+  // Weights, x and residual from `operands` (x.rows tokens); y, residual_out and the workspace from
+  // `buffers`.
   absl::StatusOr<FfnParams> Params(const FfnOperandViews& operands,
                                    const LaunchBuffers& buffers) const;
   absl::Status Launch(const FfnParams& params, ProgrammaticOverlap overlap, CUstream stream) const;
@@ -42,6 +43,8 @@ class ForcedKernel {
         plan_(plan),
         workspace_bytes_(workspace_bytes),
         kernel_(std::move(kernel)) {}
+
+  MatrixView RowsOfPhaseOne(const FfnOperandViews& operands, const LaunchBuffers& buffers) const;
 
   const GpuSession* session_;
   FusionPlan plan_;

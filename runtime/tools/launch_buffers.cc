@@ -11,23 +11,27 @@ namespace fusebox {
 namespace {
 
 constexpr size_t kElementBytes = 2;
-constexpr uint8_t kNanByte = 0xff;  // every bf16 and fp32 made of it is a NaN
+constexpr uint8_t kNanByte = 0xff;  // every bf16, fp16 and fp32 made of it is a NaN
 
 }  // namespace
 
 absl::StatusOr<TokenMatrix> TokenMatrix::Make(const GpuSession& session, const char* name,
-                                              int64_t columns, int64_t padding) {
+                                              DType dtype, int64_t columns, int64_t padding) {
   const int64_t stride = columns + padding;
   FUSEBOX_ASSIGN_OR_RETURN(
       DeviceBuffer buffer,
       DeviceBuffer::Make(session, name, static_cast<size_t>(kMaxTokens * stride) * kElementBytes));
-  TokenMatrix matrix(std::move(buffer), columns, stride);
+  TokenMatrix matrix(name, std::move(buffer), dtype, columns, stride);
   FUSEBOX_RETURN_IF_ERROR(matrix.Poison());
   return matrix;
 }
 
 MatrixView TokenMatrix::View(int64_t tokens) const {
-  return {.data = buffer_.as<void>(), .rows = tokens, .columns = columns_, .row_stride = stride_};
+  return {.data = buffer_.as<void>(),
+          .rows = tokens,
+          .columns = columns_,
+          .row_stride = stride_,
+          .dtype = dtype_};
 }
 
 absl::Status TokenMatrix::Poison() const { return buffer_.Fill(kNanByte); }
@@ -52,23 +56,27 @@ absl::StatusOr<std::vector<uint16_t>> TokenMatrix::TakeRows(int64_t tokens) cons
     if (row < tokens && column < columns_) {
       taken.push_back(all[i]);
     } else if (all[i] != kNanBits) {
-      return absl::InternalError(absl::StrCat("y was written outside [", tokens, ", ", columns_,
-                                              "]: row ", row, ", column ", column));
+      return absl::InternalError(absl::StrCat(name_, " was written outside [", tokens, ", ",
+                                              columns_, "]: row ", row, ", column ", column));
     }
   }
   return taken;
 }
 
-absl::StatusOr<LaunchBuffers> LaunchBuffers::Make(const GpuSession& session, int64_t hidden,
-                                                  size_t workspace_bytes,
+absl::StatusOr<LaunchBuffers> LaunchBuffers::Make(const GpuSession& session,
+                                                  const FfnProblem& problem, size_t workspace_bytes,
                                                   const RowPadding& padding) {
-  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix x, TokenMatrix::Make(session, "x", hidden, padding.x));
-  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix y, TokenMatrix::Make(session, "y", hidden, padding.y));
-  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix residual,
-                           TokenMatrix::Make(session, "residual", hidden, padding.residual));
+  const auto make = [&](const char* name, int64_t row_padding) {
+    return TokenMatrix::Make(session, name, problem.dtype, problem.hidden.value(), row_padding);
+  };
+  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix x, make("x", padding.x));
+  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix y, make("y", padding.y));
+  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix residual, make("residual", padding.residual));
+  FUSEBOX_ASSIGN_OR_RETURN(TokenMatrix residual_out, make("residual_out", padding.residual_out));
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer workspace,
                            DeviceBuffer::Make(session, "workspace", workspace_bytes));
-  return LaunchBuffers(std::move(x), std::move(y), std::move(residual), std::move(workspace));
+  return LaunchBuffers(std::move(x), std::move(y), std::move(residual), std::move(residual_out),
+                       std::move(workspace));
 }
 
 absl::Status LaunchBuffers::InitWorkspaceByHand() const {
@@ -86,9 +94,13 @@ fusebox_ffn_args LaunchBuffers::Args(int64_t tokens, ResidualMode mode) const {
   args.tokens = static_cast<int32_t>(tokens);
   args.x = x_.buffer().as<void>();
   args.x_stride = x_.stride();
-  if (mode == ResidualMode::kAddAfter) {
+  if (mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm) {
     args.residual = residual_.buffer().as<void>();
     args.residual_stride = residual_.stride();
+  }
+  if (mode == ResidualMode::kAddBeforeNorm) {
+    args.residual_out = residual_out_.buffer().as<void>();
+    args.residual_out_stride = residual_out_.stride();
   }
   args.y = y_.buffer().as<void>();
   args.y_stride = y_.stride();
@@ -97,8 +109,16 @@ fusebox_ffn_args LaunchBuffers::Args(int64_t tokens, ResidualMode mode) const {
   return args;
 }
 
+fusebox_ffn_args LaunchBuffers::ArgsInPlace(int64_t tokens) const {
+  fusebox_ffn_args args = Args(tokens, ResidualMode::kAddBeforeNorm);
+  args.residual_out = residual_.buffer().as<void>();
+  args.residual_out_stride = residual_.stride();
+  return args;
+}
+
 absl::StatusOr<std::vector<uint16_t>> LaunchBuffers::TakeOutput(int64_t tokens) const {
-  for (const DeviceBuffer* buffer : {&x_.buffer(), &residual_.buffer(), &workspace_}) {
+  for (const DeviceBuffer* buffer :
+       {&x_.buffer(), &residual_.buffer(), &residual_out_.buffer(), &workspace_}) {
     FUSEBOX_RETURN_IF_ERROR(buffer->CheckGuards());
   }
   FUSEBOX_RETURN_IF_ERROR(CheckWorkspaceHeader());

@@ -1,7 +1,9 @@
 #include "runtime/tools/measure_kernels.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "src/base/strong_int.h"
 #include "src/source/emit_measure.h"
@@ -13,14 +15,20 @@ namespace {
 constexpr int kStreamSmemBytes = 6 * 32768 + 6 * 8 + 128;
 constexpr int64_t kFillCtas = 1056;  // 8 an SM of an H200; any number would do
 
+size_t IndexOf(DType dtype) { return dtype == DType::kFp16 ? 1 : 0; }
+
 }  // namespace
 
 absl::StatusOr<MeasureKernels> MeasureKernels::Load(GpuSession& session) {
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source, EmitMeasure(TemplateSet::Embedded()));
   FUSEBOX_ASSIGN_OR_RETURN(ToolModule tool_module, ToolModule::Load(session, source));
   MeasureKernels kernels(&session, std::move(tool_module));
-  FUSEBOX_ASSIGN_OR_RETURN(kernels.fill_, kernels.module_.Find(kFillUniformEntry));
-  FUSEBOX_ASSIGN_OR_RETURN(kernels.scale_, kernels.module_.Find(kScaleInPlaceEntry));
+  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+    const std::string fill = absl::StrCat(kFillUniformEntry, ToString(dtype));
+    const std::string scale = absl::StrCat(kScaleInPlaceEntry, ToString(dtype));
+    FUSEBOX_ASSIGN_OR_RETURN(kernels.fill_[IndexOf(dtype)], kernels.module_.Find(fill.c_str()));
+    FUSEBOX_ASSIGN_OR_RETURN(kernels.scale_[IndexOf(dtype)], kernels.module_.Find(scale.c_str()));
+  }
   FUSEBOX_ASSIGN_OR_RETURN(kernels.read_, kernels.module_.Find(kReadStreamEntry));
   FUSEBOX_RETURN_IF_ERROR(kernels.module_.AllowDynamicSmem(kernels.read_, kStreamSmemBytes));
   return kernels;
@@ -31,13 +39,16 @@ absl::Status MeasureKernels::FillUniform(const MatrixView& matrix, float limit,
   MatrixView view = matrix;
   void* const parameters[] = {&view.data,       &view.rows, &view.columns,
                               &view.row_stride, &limit,     &seed};
-  return module_.Launch(fill_, {.x = kFillCtas, .threads = 256}, parameters, session_->stream());
+  return module_.Launch(fill_[IndexOf(matrix.dtype)], {.x = kFillCtas, .threads = 256}, parameters,
+                        session_->stream());
 }
 
-absl::Status MeasureKernels::Scale(CUdeviceptr values, int64_t count, CUstream stream) const {
+absl::Status MeasureKernels::Scale(DType dtype, CUdeviceptr values, int64_t count,
+                                   CUstream stream) const {
   float factor = 1.0f;
   void* const parameters[] = {&values, &count, &factor};
-  return module_.Launch(scale_, {.x = CeilDiv(count, 256), .threads = 256}, parameters, stream);
+  return module_.Launch(scale_[IndexOf(dtype)], {.x = CeilDiv(count, 256), .threads = 256},
+                        parameters, stream);
 }
 
 absl::Status MeasureKernels::ReadStream(CUdeviceptr from, int64_t bytes, CUstream stream) const {

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -18,10 +19,11 @@ class MeasureKernels {
  public:
   static absl::StatusOr<MeasureKernels> Load(GpuSession& session);
 
-  // bf16 uniform in (-limit, limit); padding between rows stays as it is. Asynchronous.
+  // Uniform in (-limit, limit), of the matrix's dtype; padding between rows stays as it is.
+  // Asynchronous.
   absl::Status FillUniform(const MatrixView& matrix, float limit, uint32_t seed) const;
-  // Multiplies `count` bf16 values in place. Launched without PDL and triggering nothing.
-  absl::Status Scale(CUdeviceptr values, int64_t count, CUstream stream) const;
+  // Multiplies `count` values in place. Launched without PDL and triggering nothing.
+  absl::Status Scale(DType dtype, CUdeviceptr values, int64_t count, CUstream stream) const;
   // Reads bytes once, rounded down to chunks, with one CTA an SM. Asynchronous.
   absl::Status ReadStream(CUdeviceptr from, int64_t bytes, CUstream stream) const;
 
@@ -31,8 +33,8 @@ class MeasureKernels {
 
   const GpuSession* session_;
   ToolModule module_;
-  CUfunction fill_ = nullptr;
-  CUfunction scale_ = nullptr;
+  std::array<CUfunction, 2> fill_ = {};   // bf16, fp16
+  std::array<CUfunction, 2> scale_ = {};  // bf16, fp16
   CUfunction read_ = nullptr;
 };
 

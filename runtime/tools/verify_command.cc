@@ -1,9 +1,10 @@
-// `fusebox verify`: runs kernels on the GPU against the device oracle, through the public C API.
+// `fusebox verify`: runs kernels on the GPU against the device oracle.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,10 @@
 #include "runtime/tools/gpu_option.h"
 #include "runtime/tools/op_options.h"
 #include "runtime/tools/verify_run.h"
+#include "runtime/tools/verify_variants.h"
 #include "src/base/status.h"
+#include "src/plan/search.h"
+#include "src/source/emit.h"
 #include "src/source/emit_measure.h"
 #include "src/source/emit_reference.h"
 
@@ -27,6 +31,7 @@ struct VerifyOptions {
   OpOptions op;
   std::string gpu;
   std::string cache_dir;
+  bool variants = false;
   bool compile_only = false;
   bool json = false;
 };
@@ -111,11 +116,12 @@ Json ReportJson(const std::vector<VerifyRow>& rows, const VerifyTotals& totals,
 absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& config,
                                   const std::vector<OpToRun>& ops) {
   FUSEBOX_ASSIGN_OR_RETURN(const std::unique_ptr<GpuSession> session, GpuSession::Open(config));
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(const MeasureKernels kernels, MeasureKernels::Load(*session));
   const fusebox_engine_options engine_options = EngineOptionsFrom(options);
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
-  VerifyRun run(session.get(), &kernels, &engine);
+  VerifyRun run(session.get(), &kernels, &engine, gpu);
   std::vector<VerifyRow> rows;
   VerifyTotals totals;
   for (const OpToRun& op : ops) {
@@ -140,6 +146,27 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
   return totals.Code();
 }
 
+// The kernels of an op that runs past the API.
+absl::Status CompilePlans(KernelService& kernels, const DeviceSpec& gpu, const OpToRun& op) {
+  std::set<int> tiles;
+  for (const int64_t tokens : op.tokens) {
+    FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
+    if (!tiles.insert(tile).second) continue;
+    FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(*op.problem, tile, gpu));
+    FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source,
+                             Emit(report.best.plan, TemplateSet::Embedded()));
+    FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(source, CompilePermission::kAllowed).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompileOp(const api::Engine& engine, const OpToRun& to_run) {
+  api::Op op;
+  FUSEBOX_RETURN_IF_ERROR(ApiStatus(op.CreateFfn(engine, DescOf(*to_run.problem)).code()));
+  const std::vector<int32_t> counts(to_run.tokens.begin(), to_run.tokens.end());
+  return ApiStatus(op.Prepare(counts.data(), counts.size(), FUSEBOX_PREPARE_BLOCK).code());
+}
+
 // Every kernel that a verify of these ops needs, into the caches: the ops' and the tools' own.
 absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config& config,
                                      const std::vector<OpToRun>& ops) {
@@ -153,6 +180,7 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   const fusebox_engine_options engine_options = EngineOptionsFrom(options);
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
+  FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource measure, EmitMeasure(TemplateSet::Embedded()));
   FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(measure, CompilePermission::kAllowed).status());
   int num_ready = 0;
@@ -161,12 +189,9 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
     FUSEBOX_ASSIGN_OR_RETURN(const KernelSource reference,
                              EmitReference(*to_run.problem, TemplateSet::Embedded()));
     FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(reference, CompilePermission::kAllowed).status());
-    api::Op op;
-    absl::Status status = ApiStatus(op.CreateFfn(engine, DescOf(*to_run.problem)).code());
-    const std::vector<int32_t> counts(to_run.tokens.begin(), to_run.tokens.end());
-    if (status.ok()) {
-      status = ApiStatus(op.Prepare(counts.data(), counts.size(), FUSEBOX_PREPARE_BLOCK).code());
-    }
+    const absl::Status status = to_run.problem->rounding == Rounding::kEngine
+                                    ? CompileOp(engine, to_run)
+                                    : CompilePlans(kernels, gpu, to_run);
     if (!status.ok() && !IsDeclined(status)) return status;
     num_ready += status.ok() ? 1 : 0;
   }
@@ -181,7 +206,8 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
   if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<OpToRun> ops, OpsToRun(options.model, options.op));
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> ops, OpsToRun(options.model, options.op));
+  if (options.variants) ops = WithVariants(ops);
   return options.compile_only ? CompileOnly(options, config, ops) : RunOnGpu(options, config, ops);
 }
 
@@ -198,6 +224,9 @@ void AddVerifyCommand(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--cache-dir", options->cache_dir,
                    "cache to use, instead of FUSEBOX_CACHE_DIR; a colon list like it")
       ->type_name("DIR");
+  command->add_flag("--variants", options->variants,
+                    "instead of each op a fixed list of variants of its dims: every dtype, "
+                    "activation, norm, residual mode, bias and rounding at least twice");
   command->add_flag("--compile-only", options->compile_only,
                     "put every kernel that this verify needs into the cache; needs no GPU");
   command->add_flag("--json", options->json, "print JSON instead of a line a case");

@@ -1,6 +1,8 @@
-// VerifyRun runs ops through the public C API on a GPU and judges every output by the device
-// oracle: y and the workspace's partial sums poisoned with NaN first, rows of x beyond M and the
-// padding between rows NaN, guard bytes around y and the workspace, row strides above the width.
+// VerifyRun runs ops on a GPU and judges every output by the device oracle: y, residual_out and the
+// workspace's partial sums and rows poisoned with NaN first, rows of x beyond M and the padding
+// between rows NaN, guard bytes around all, row strides above the width. Ops go through the public
+// C API; those with Rounding::kFused, which it does not serve, past it. Mode add_before_norm runs
+// twice, into a buffer of its own and in place, with the same bits.
 // REQUIRES: the session and the engine outlive it. Not thread-safe.
 #ifndef FUSEBOX_RUNTIME_TOOLS_VERIFY_RUN_H_
 #define FUSEBOX_RUNTIME_TOOLS_VERIFY_RUN_H_
@@ -15,9 +17,11 @@
 #include "fusebox/fusebox.hpp"
 #include "runtime/tools/device_buffer.h"
 #include "runtime/tools/ffn_layer.h"
+#include "runtime/tools/launch_buffers.h"
 #include "runtime/tools/measure_kernels.h"
 #include "runtime/tools/op_options.h"
 #include "runtime/tools/verify_reference.h"
+#include "src/device/device_spec.h"
 
 namespace fusebox {
 
@@ -39,20 +43,30 @@ class VerifyRun {
  public:
   using RowSink = std::function<void(const VerifyRow&)>;
 
-  VerifyRun(GpuSession* session, const MeasureKernels* kernels, const api::Engine* engine)
-      : session_(session), kernels_(kernels), engine_(engine) {}
+  // `gpu`: the profile that plans past the API are made for.
+  VerifyRun(GpuSession* session, const MeasureKernels* kernels, const api::Engine* engine,
+            const DeviceSpec& gpu)
+      : session_(session), kernels_(kernels), engine_(engine), gpu_(gpu) {}
 
   // A row for each token count, in order; `sink` sees each as soon as it is there.
   void Verify(const OpToRun& op, const RowSink& sink);
 
  private:
-  struct Subject;  // an op, bound to a layer, with the oracle of its problem
+  struct Subject;   // an op, bound to a layer, with the oracle of its problem
+  struct Launcher;  // how it is launched for one token count
   absl::StatusOr<Subject> Prepare(const OpToRun& op);
+  absl::StatusOr<Launcher> LauncherThroughApi(const Subject& subject, int64_t tokens) const;
+  absl::StatusOr<Launcher> LauncherOfPlan(const Subject& subject, int64_t tokens) const;
   absl::Status VerifyTokens(const Subject& subject, int64_t tokens, VerifyRow& row);
+  // `y`, and what the launch left in residual_out.
+  static absl::Status Judge(const DeviceExpectation& expected, const std::vector<uint16_t>& y,
+                            const fusebox_ffn_args& args, const LaunchBuffers& buffers,
+                            VerifyRow& row);
 
   GpuSession* const session_;
   const MeasureKernels* const kernels_;
   const api::Engine* const engine_;
+  const DeviceSpec gpu_;
 };
 
 // What an op says about its plan for a token count; empty and 0 where there is none.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "src/plan/footprint.h"
+#include "src/source/device_names.h"
 #include "src/source/render.h"
 
 namespace fusebox {
@@ -15,65 +16,29 @@ namespace {
 constexpr std::string_view kEntryTemplate = "kernels_templates/entry/ffn.cu.in";
 constexpr std::string_view kEntrySymbol = "fusebox_ffn";
 
-std::string Bool(bool value) { return value ? "true" : "false"; }
-
-// Names of `enum class Activation` in kernels_templates/epilogue/activation.cuh.
-std::string_view DeviceName(Activation activation) {
-  switch (activation) {
-    case Activation::kSilu:
-      return "kSilu";
-    case Activation::kGeluErf:
-      return "kGeluErf";
-    case Activation::kRelu:
-      return "kRelu";
-    case Activation::kGeluTanh:
-      return "kGeluTanh";
-    case Activation::kReluSquared:
-      return "kReluSquared";
-  }
-  return "unknown";
+std::string_view BiasArgument(const FfnProblem& problem) {
+  if (problem.up_bias) return problem.down_bias ? "both" : "up";
+  return problem.down_bias ? "down" : "none";
 }
 
-std::string_view DeviceName(DType dtype) { return dtype == DType::kBf16 ? "kBf16" : "kFp16"; }
-
-std::string_view DeviceName(Rounding rounding) {
-  return rounding == Rounding::kFused ? "kFused" : "kEngine";
-}
-
-std::string_view DeviceName(Norm norm) {
-  switch (norm) {
-    case Norm::kNone:
-      return "kNone";
-    case Norm::kRms:
-      return "kRms";
-    case Norm::kRmsPlusOne:
-      return "kRmsPlusOne";
-    case Norm::kLayer:
-      return "kLayer";
-  }
-  return "unknown";
-}
-
-std::string_view DeviceName(ResidualMode mode) {
-  switch (mode) {
-    case ResidualMode::kNone:
-      return "kNone";
-    case ResidualMode::kAddBeforeNorm:
-      return "kAddBeforeNorm";
-    case ResidualMode::kAddAfter:
-      return "kAddAfter";
-    case ResidualMode::kSandwich:
-      return "kSandwich";
-  }
-  return "unknown";
-}
-
-// How a person plans the same op again: arguments of `fusebox plan`.
+// How a person plans the same op again: arguments of `fusebox plan`. What is left out has its
+// default.
 std::string ReproduceArguments(const FusionPlan& plan) {
   const FfnProblem& problem = plan.problem;
-  return absl::StrCat("--hidden ", problem.hidden.value(), " --intermediate ",
-                      problem.intermediate.value(), " --activation ", ToString(problem.activation),
-                      " --form ", ToString(problem.form), " --tokens ", plan.token_tile);
+  const FfnProblem defaults;
+  std::string arguments = absl::StrCat(
+      "--hidden ", problem.hidden.value(), " --intermediate ", problem.intermediate.value(),
+      " --activation ", ToString(problem.activation), " --form ", ToString(problem.form));
+  const auto append = [&](bool differs, std::string_view option, std::string_view value) {
+    if (differs) absl::StrAppend(&arguments, " --", option, " ", value);
+  };
+  append(problem.dtype != defaults.dtype, "dtype", ToString(problem.dtype));
+  append(problem.norm != defaults.norm, "norm", ToString(problem.norm));
+  append(problem.residual_mode != defaults.residual_mode, "residual",
+         ToString(problem.residual_mode));
+  append(problem.up_bias || problem.down_bias, "bias", BiasArgument(problem));
+  append(problem.rounding != defaults.rounding, "rounding", ToString(problem.rounding));
+  return absl::StrCat(arguments, " --tokens ", plan.token_tile);
 }
 
 std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
@@ -87,12 +52,12 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"reproduce", ReproduceArguments(plan)},
       {"hidden", absl::StrCat(problem.hidden.value())},
       {"intermediate", absl::StrCat(problem.intermediate.value())},
-      {"gated", Bool(problem.form == FfnForm::kGated)},
+      {"gated", DeviceBool(problem.form == FfnForm::kGated)},
       {"activation", std::string(DeviceName(problem.activation))},
       {"dtype", std::string(DeviceName(problem.dtype))},
       {"rounding", std::string(DeviceName(problem.rounding))},
-      {"up_bias", Bool(problem.up_bias)},
-      {"down_bias", Bool(problem.down_bias)},
+      {"up_bias", DeviceBool(problem.up_bias)},
+      {"down_bias", DeviceBool(problem.down_bias)},
       {"norm", std::string(DeviceName(problem.norm))},
       {"residual_mode", std::string(DeviceName(problem.residual_mode))},
       {"token_tile", absl::StrCat(plan.token_tile)},
@@ -109,7 +74,7 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"down_passes", absl::StrCat(plan.down.passes)},
       {"down_k_per_slot", absl::StrCat(plan.down.k_per_slot)},
       {"combine_patience_cycles", absl::StrCat(plan.combine_patience_cycles)},
-      {"bounded_spins", Bool(options.bounded_spins)},
+      {"bounded_spins", DeviceBool(options.bounded_spins)},
       {"jitter_seed", absl::StrCat(options.jitter_seed)},
       {"workspace_bytes", absl::StrCat(WorkspaceBytes(plan))},
       {"smem_bytes", absl::StrCat(FootprintOf(plan).total_bytes)},

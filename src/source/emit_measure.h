@@ -10,9 +10,10 @@
 
 namespace fusebox {
 
-constexpr char kFillUniformEntry[] = "fusebox_fill_uniform";
+// Fill and scale are there for each dtype: "fusebox_fill_uniform_bf16".
+constexpr char kFillUniformEntry[] = "fusebox_fill_uniform_";
 constexpr char kReadStreamEntry[] = "fusebox_read_stream";
-constexpr char kScaleInPlaceEntry[] = "fusebox_scale_in_place";
+constexpr char kScaleInPlaceEntry[] = "fusebox_scale_in_place_";
 
 absl::StatusOr<KernelSource> EmitMeasure(const TemplateSet& templates);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
+#include "src/source/device_names.h"
 #include "src/source/render.h"
 
 namespace fusebox {
@@ -12,35 +13,32 @@ namespace {
 constexpr std::string_view kEntryTemplate = "kernels_templates/entry/ffn_reference.cu.in";
 constexpr int kThreads = 32;  // a warp an element
 
-// Names of `enum class ReferenceActivation` in kernels_templates/kernels/ffn_reference.cuh.
-std::string ReferenceName(Activation activation) {
-  switch (activation) {
-    case Activation::kSilu:
-      return "kSilu";
-    case Activation::kGeluErf:
-      return "kGeluErf";
-    case Activation::kRelu:
-      return "kRelu";
-  }
-  return "unknown";
+// The problem's name without its dims.
+std::string NameOf(FfnProblem problem) {
+  problem.hidden = DimK(0);
+  problem.intermediate = DimN(0);
+  return absl::StrCat("reference_", problem.Name());
 }
 
 }  // namespace
 
 absl::StatusOr<KernelSource> EmitReference(const FfnProblem& problem,
                                            const TemplateSet& templates) {
-  const bool is_gated = problem.form == FfnForm::kGated;
-  const bool adds_residual = problem.residual_mode == ResidualMode::kAddAfter;
   KernelSource source;
-  source.name = absl::StrCat("ffn_reference_", ToString(problem.form), "_",
-                             ToString(problem.activation), adds_residual ? "_add_after" : "");
+  source.name = NameOf(problem);
   source.entry = kReferenceOutputEntry;
   FUSEBOX_ASSIGN_OR_RETURN(const std::string_view entry_template, templates.Find(kEntryTemplate));
   FUSEBOX_ASSIGN_OR_RETURN(
-      source.text, Render(entry_template, {{"name", source.name},
-                                           {"gated", is_gated ? "true" : "false"},
-                                           {"activation", ReferenceName(problem.activation)},
-                                           {"add_residual", adds_residual ? "true" : "false"}}));
+      source.text, Render(entry_template,
+                          {{"name", source.name},
+                           {"fp16", DeviceBool(problem.dtype == DType::kFp16)},
+                           {"gated", DeviceBool(problem.form == FfnForm::kGated)},
+                           {"activation", std::string(DeviceName(problem.activation))},
+                           {"norm", std::string(DeviceName(problem.norm))},
+                           {"residual_mode", std::string(DeviceName(problem.residual_mode))},
+                           {"engine_rounding", DeviceBool(problem.rounding == Rounding::kEngine)},
+                           {"up_bias", DeviceBool(problem.up_bias)},
+                           {"down_bias", DeviceBool(problem.down_bias)}}));
   source.architecture = "sm_90a";
   source.flags = {"--gpu-architecture=sm_90a", "--std=c++20",
                   "--device-as-default-execution-space"};

@@ -1,6 +1,6 @@
-// EmitReference writes the slow oracle of an ffn for the device: two kernels (h, then y with the
-// bound on each element) that `fusebox verify` and the GPU tests judge by. Dimensions are run-time
-// arguments. Pure function; deterministic.
+// EmitReference writes the slow oracle of an ffn for the device: the kernels (the block's input
+// rows, h, y with the bound on each element, a second norm) that `fusebox verify` and the GPU tests
+// judge by. Dimensions are run-time arguments. Pure function; deterministic.
 #ifndef FUSEBOX_SRC_SOURCE_EMIT_REFERENCE_H_
 #define FUSEBOX_SRC_SOURCE_EMIT_REFERENCE_H_
 
@@ -12,10 +12,12 @@
 namespace fusebox {
 
 // Entries of the module, in the order in which they run.
+constexpr char kReferenceRowsEntry[] = "fusebox_reference_rows";
 constexpr char kReferenceIntermediateEntry[] = "fusebox_reference_intermediate";
 constexpr char kReferenceOutputEntry[] = "fusebox_reference_output";
+constexpr char kReferenceSecondNormEntry[] = "fusebox_reference_second_norm";  // sandwich
 
-// The launch shape holds threads only: the grid is (rows, tokens).
+// The launch shape holds threads only: the grid is (rows or 1, tokens).
 absl::StatusOr<KernelSource> EmitReference(const FfnProblem& problem, const TemplateSet& templates);
 
 }  // namespace fusebox
