@@ -12,6 +12,7 @@ constexpr std::string_view kProducers = "kernels_templates/copy/ffn_producers.cu
 constexpr std::string_view kPhases = "kernels_templates/mma/ffn_phases.cuh";
 constexpr std::string_view kGroupSum = "kernels_templates/mma/k_group_sum.cuh";
 constexpr std::string_view kIntermediateStore = "kernels_templates/epilogue/intermediate.cuh";
+constexpr std::string_view kRows = "kernels_templates/prologue/normalized_rows.cuh";
 constexpr std::string_view kGlobalMemory = "kernels_templates/ptx/global_memory.cuh";
 
 // Provocations. A sleep lasts up to twice its time and is cut at 1 ms; 40 us outlast the phases of
@@ -34,6 +35,16 @@ constexpr TemplateEdit kConsumersReadLate = {
 constexpr TemplateEdit kOtherKGroupStoresLate = {kGroupSum, "    if (k_group > 0) {\n",
                                                  "    if (k_group > 0) {\n"
                                                  "      __nanosleep(40000);\n"};
+
+// Of other clusters too: those that read the late one's rows instead of their own show as well.
+constexpr TemplateEdit kRankZeroNormalizesLate = {
+    kRows, "  __device__ __forceinline__ void Produce(u32 thread) const {\n",
+    "  __device__ __forceinline__ void Produce(u32 thread) const {\n"
+    "    if (rank == 0) __nanosleep(cluster == 0 ? 80000 : 40000);\n"};
+constexpr TemplateEdit kLastWarpNormalizesLate = {
+    kRows, "    const float scale = ptx::ReciprocalSquareRoot(squares / Plan::kHidden + params.eps);\n",
+    "    const float scale = ptx::ReciprocalSquareRoot(squares / Plan::kHidden + params.eps);\n"
+    "    if (thread / kWarpThreads == 1) __nanosleep(40000);\n"};
 
 std::vector<Mutation> MakeMutations() {
   return {
@@ -115,9 +126,36 @@ std::vector<Mutation> MakeMutations() {
       {.name = "activation_dependency",
        .removed = "griddepcontrol.wait before x is read: the previous kernel's y is not there yet",
        .symptom = Symptom::kRunTime,
-       .removal = {{kProducers,
-                    "  ptx::GridDependencyWait();  // x is the previous kernel's output\n", ""}},
+       .removal = {{kKernel,
+                    "      } else {\n"
+                    "        ptx::GridDependencyWait();  // x is the previous kernel's output\n",
+                    "      } else {\n"}},
        .provocation = {kRankZeroPushesLate}},
+      {.name = "rows_ready_wait",
+       .removed = "the activation producer's wait for the cluster's normalised rows: what the "
+                  "workspace held before is streamed",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kNormed,
+       .removal = {{kRows, "    Wait();\n    ptx::FenceProxyAsync();\n",
+                    "    ptx::FenceProxyAsync();\n"}},
+       .provocation = {kRankZeroNormalizesLate}},
+      {.name = "rows_writers_barrier",
+       .removed = "named barrier of the warps that write rows: rows of late warps are announced "
+                  "before they are stored",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kNormed,
+       .removal = {{kRows,
+                    "    ptx::NamedBarrier(kRowsBarrier, kThreads);\n    Jitter<Plan>();\n",
+                    "    Jitter<Plan>();\n"}},
+       .provocation = {kLastWarpNormalizesLate}},
+      {.name = "rows_proxy_fence",
+       .removed = "fence.proxy.async on both sides of the normalised rows: copies may read them "
+                  "before they are there; hardware mostly orders them, so the text is judged",
+       .symptom = Symptom::kText,
+       .op = MutatedOp::kNormed,
+       .removal = {{kRows, "    }\n    ptx::FenceProxyAsync();\n", "    }\n"},
+                   {kRows, "    Wait();\n    ptx::FenceProxyAsync();\n", "    Wait();\n"}},
+       .provocation = {}},
       {.name = "partials_stored_wait",
        .removed = "the combiners' wait for the consumers' partial sums: others' old ones are added",
        .symptom = Symptom::kRunTime,
@@ -170,8 +208,13 @@ std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation) {
   return edits;
 }
 
-FusionPlan MutatedPlan() {
-  return {.problem = {.hidden = DimK(512), .intermediate = DimN(2048)},
+FusionPlan MutatedPlan(MutatedOp op) {
+  const bool is_normed = op == MutatedOp::kNormed;
+  return {.problem = {.hidden = DimK(512),
+                      .intermediate = DimN(2048),
+                      .residual_mode = is_normed ? ResidualMode::kAddBeforeNorm
+                                                 : ResidualMode::kNone,
+                      .norm = is_normed ? Norm::kRms : Norm::kNone},
           .token_tile = 8,
           .cluster_size = 4,
           .num_clusters = 4,

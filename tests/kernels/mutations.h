@@ -29,10 +29,16 @@ enum class Symptom {
   kText,     // in the PTX; it may show at run time too
 };
 
+enum class MutatedOp {
+  kBare,
+  kNormed,  // RMSNorm of x + residual before the block
+};
+
 struct Mutation {
   std::string_view name;
   std::string_view removed;  // and what must happen then
   Symptom symptom;
+  MutatedOp op = MutatedOp::kBare;
   std::vector<TemplateEdit> removal;
   std::vector<TemplateEdit> provocation;
 };
@@ -48,7 +54,7 @@ std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation);
 
 // A legal plan on which every mutated piece is at work: clusters of 4, several clusters, k split
 // between warpgroups, both rings shorter than the streams through them, two passes.
-FusionPlan MutatedPlan();
+FusionPlan MutatedPlan(MutatedOp op);
 
 }  // namespace fusebox
 

@@ -11,6 +11,7 @@
 #include "src/source/emit_measure.h"
 #include "src/source/emit_reference.h"
 #include "tests/plan/some_plan.h"
+#include "tests/shape/variant_problems.h"
 #include "tests/source/sample_plans.h"
 
 namespace fusebox {
@@ -34,6 +35,42 @@ TEST(EmitTest, TextIsUnderSixtyLinesAndWithoutPlaceholders) {
     const KernelSource source = EmitOf(plan);
     EXPECT_LT(std::count(source.text.begin(), source.text.end(), '\n'), 60) << name;
     EXPECT_THAT(source.text, Not(HasSubstr("${"))) << name;
+  }
+}
+
+TEST(EmitTest, EveryVariantIsItsOwnKernelUnderSixtyLines) {
+  FusionPlan plan = SamplePlans()[0].plan;
+  std::set<std::string> digests;
+  for (const FfnProblem& problem : VariantProblems(4096, 11008)) {
+    plan.problem = problem;
+    const KernelSource source = EmitOf(plan);
+    EXPECT_LT(std::count(source.text.begin(), source.text.end(), '\n'), 60) << source.name;
+    EXPECT_THAT(source.text, Not(HasSubstr("unknown"))) << source.name;
+    EXPECT_EQ(source.name, problem.Name() + "_t8");
+    EXPECT_TRUE(digests.insert(source.Digest().ToHex()).second) << source.name;
+  }
+}
+
+TEST(EmitTest, TextNamesTheVariantInConstantsAndArguments) {
+  FusionPlan plan = SamplePlans()[0].plan;
+  plan.problem = {.hidden = DimK(4096),
+                  .intermediate = DimN(11008),
+                  .dtype = DType::kFp16,
+                  .activation = Activation::kReluSquared,
+                  .residual_mode = ResidualMode::kAddBeforeNorm,
+                  .norm = Norm::kRmsPlusOne,
+                  .rounding = Rounding::kFused,
+                  .up_bias = true,
+                  .down_bias = true};
+  const std::string text = EmitOf(plan).text;
+  for (const char* part :
+       {"--form gated --dtype fp16 --norm rms_plus_one --residual add_before_norm --bias both "
+        "--rounding fused --tokens 8\n",
+        "kActivation = fusebox::Activation::kReluSquared;", "kDType = fusebox::DType::kFp16;",
+        "kRounding = fusebox::Rounding::kFused;", "kUpBias = true;", "kDownBias = true;",
+        "kNorm = fusebox::Norm::kRmsPlusOne;",
+        "kResidualMode = fusebox::ResidualMode::kAddBeforeNorm;"}) {
+    EXPECT_THAT(text, HasSubstr(part));
   }
 }
 
@@ -134,9 +171,11 @@ TEST(EmitTest, DebugBuildsAreKernelsOfTheirOwn) {
 TEST(EmitTest, ReferenceAndMeasureHaveTheEntriesTheyPromise) {
   const KernelSource reference =
       EmitReference(SamplePlans()[2].plan.problem, TemplateSet::Embedded()).value();
-  EXPECT_THAT(reference.text, HasSubstr(kReferenceIntermediateEntry));
-  EXPECT_THAT(reference.text, HasSubstr(kReferenceOutputEntry));
-  EXPECT_THAT(reference.text, HasSubstr("kAddResidual = true"));
+  for (const char* entry : {kReferenceRowsEntry, kReferenceIntermediateEntry, kReferenceOutputEntry,
+                            kReferenceSecondNormEntry}) {
+    EXPECT_THAT(reference.text, HasSubstr(entry));
+  }
+  EXPECT_THAT(reference.text, HasSubstr("ReferenceResidual::kAddAfter"));
   const KernelSource measure = EmitMeasure(TemplateSet::Embedded()).value();
   for (const char* entry : {kFillUniformEntry, kReadStreamEntry, kScaleInPlaceEntry}) {
     EXPECT_THAT(measure.text, HasSubstr(entry));

@@ -1,6 +1,6 @@
 // Fusebox kernel ffn_gated_relu_bf16_h1024_i2048_add_after_t32
-// plan 737b09a3ff32b58c514012278042ccaa: c1x32 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 p1000 dsm_gather
-// reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu --form gated --tokens 32
+// plan 6740e4bbf12295df7a43cbf82e36414e: c1x32 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 p1000 dsm_gather
+// reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu --form gated --residual add_after --tokens 32
 #include "kernels_templates/kernels/ffn.cuh"
 
 namespace {
@@ -10,7 +10,13 @@ struct Plan {
   static constexpr int kIntermediate = 2048;
   static constexpr bool kGated = true;
   static constexpr fusebox::Activation kActivation = fusebox::Activation::kRelu;
-  static constexpr bool kAddResidual = true;
+  static constexpr fusebox::DType kDType = fusebox::DType::kBf16;
+  static constexpr fusebox::Rounding kRounding = fusebox::Rounding::kEngine;
+  static constexpr bool kUpBias = false;
+  static constexpr bool kDownBias = false;
+  static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
+  static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
+  static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kAddAfter;
   static constexpr int kTokenTile = 32;
   static constexpr int kClusterSize = 1;
   static constexpr int kNumClusters = 32;
@@ -35,6 +41,7 @@ static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must 
 static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 136336, "footprint: host and device disagree");
+static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 4259840, "workspace: host and device disagree");
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_silu_bf16_h4096_i11008_t8
-// plan 0d11ecb54fbd83019a8c4b66163ac321: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
+// plan 21c170c35b0c962dcb938985900c1425: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
 // reproduce: fusebox plan --hidden 4096 --intermediate 11008 --activation silu --form gated --tokens 8
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -10,7 +10,13 @@ struct Plan {
   static constexpr int kIntermediate = 11008;
   static constexpr bool kGated = true;
   static constexpr fusebox::Activation kActivation = fusebox::Activation::kSilu;
-  static constexpr bool kAddResidual = false;
+  static constexpr fusebox::DType kDType = fusebox::DType::kBf16;
+  static constexpr fusebox::Rounding kRounding = fusebox::Rounding::kEngine;
+  static constexpr bool kUpBias = false;
+  static constexpr bool kDownBias = false;
+  static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
+  static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
+  static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kNone;
   static constexpr int kTokenTile = 8;
   static constexpr int kClusterSize = 8;
   static constexpr int kNumClusters = 15;
@@ -35,6 +41,7 @@ static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must 
 static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 218352, "footprint: host and device disagree");
+static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 2031616, "workspace: host and device disagree");
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_plain_gelu_erf_bf16_h360_i712_t16
-// plan c258145e0b7441bc79c736b35aa14a1a: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
+// plan c933eb782791580a0feb93d53acb38b1: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
 // reproduce: fusebox plan --hidden 360 --intermediate 712 --activation gelu_erf --form plain --tokens 16
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -10,7 +10,13 @@ struct Plan {
   static constexpr int kIntermediate = 712;
   static constexpr bool kGated = false;
   static constexpr fusebox::Activation kActivation = fusebox::Activation::kGeluErf;
-  static constexpr bool kAddResidual = false;
+  static constexpr fusebox::DType kDType = fusebox::DType::kBf16;
+  static constexpr fusebox::Rounding kRounding = fusebox::Rounding::kEngine;
+  static constexpr bool kUpBias = false;
+  static constexpr bool kDownBias = false;
+  static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
+  static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
+  static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kNone;
   static constexpr int kTokenTile = 16;
   static constexpr int kClusterSize = 4;
   static constexpr int kNumClusters = 8;
@@ -35,6 +41,7 @@ static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must 
 static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 41072, "footprint: host and device disagree");
+static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 589824, "workspace: host and device disagree");
 
 }  // namespace
 

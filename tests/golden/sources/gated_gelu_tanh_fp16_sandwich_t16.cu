@@ -1,0 +1,51 @@
+// Fusebox kernel ffn_gated_gelu_tanh_fp16_h1024_i2048_rms_plus_one_sandwich_t16
+// plan 45b9fba81a1b02aafe52010803771cef: c4x8 t16 up64x64/2 down2x128x64 wg2 ring4/4+4 dsm_gather
+// reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation gelu_tanh --form gated --dtype fp16 --norm rms_plus_one --residual sandwich --tokens 16
+#include "kernels_templates/kernels/ffn.cuh"
+
+namespace {
+
+struct Plan {
+  static constexpr int kHidden = 1024;
+  static constexpr int kIntermediate = 2048;
+  static constexpr bool kGated = true;
+  static constexpr fusebox::Activation kActivation = fusebox::Activation::kGeluTanh;
+  static constexpr fusebox::DType kDType = fusebox::DType::kFp16;
+  static constexpr fusebox::Rounding kRounding = fusebox::Rounding::kEngine;
+  static constexpr bool kUpBias = false;
+  static constexpr bool kDownBias = false;
+  static constexpr fusebox::Norm kNorm = fusebox::Norm::kRmsPlusOne;
+  static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
+  static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kSandwich;
+  static constexpr int kTokenTile = 16;
+  static constexpr int kClusterSize = 4;
+  static constexpr int kNumClusters = 8;
+  static constexpr int kConsumerWarpgroups = 2;
+  static constexpr int kRingSlots = 4;
+  static constexpr int kSlotsInFlight = 4;
+  static constexpr int kActivationSlots = 4;
+  static constexpr int kUpRowsPerCta = 64;
+  static constexpr int kUpKPerSlot = 64;
+  static constexpr int kUpKWarpgroups = 2;
+  static constexpr int kDownRowsPerPass = 128;
+  static constexpr int kDownPasses = 2;
+  static constexpr int kDownKPerSlot = 64;
+  static constexpr int kCombinePatienceCycles = 0;
+  static constexpr bool kBoundedSpins = false;
+  static constexpr int kJitterSeed = 0;
+};
+
+static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
+static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
+static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
+static_assert(fusebox::FfnSmem<Plan>::kTotal == 91352, "footprint: host and device disagree");
+static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 884736, "workspace: host and device disagree");
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+    fusebox_ffn(const __grid_constant__ fusebox::FfnParams params) {
+  fusebox::RunFfn<Plan>(params);
+}
