@@ -12,7 +12,7 @@
 #include "tests/differential/case_operands.h"
 #include "tests/kernels/plan_sample.h"
 #include "tests/reference/ffn_oracle.h"
-#include "tests/shape/variant_problems.h"
+#include "tests/reference/variant_problems.h"
 
 namespace fusebox {
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/kernels/plan_sample.h"
 #include "tests/kernels/test_shapes.h"
 #include "tests/plan/model_dims.h"
-#include "tests/shape/variant_problems.h"
+#include "tests/reference/variant_problems.h"
 
 namespace fusebox {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "src/base/status.h"
 #include "tests/plan/some_plan.h"
-#include "tests/shape/variant_problems.h"
+#include "tests/reference/variant_problems.h"
 
 namespace fusebox {
 namespace {

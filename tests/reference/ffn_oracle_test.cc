@@ -8,7 +8,7 @@
 #include "src/shape/element.h"
 #include "tests/reference/error_bound.h"
 #include "tests/reference/norm_oracle.h"
-#include "tests/shape/variant_problems.h"
+#include "tests/reference/variant_problems.h"
 
 namespace fusebox::reference {
 namespace {

@@ -11,7 +11,7 @@
 #include "src/source/emit_measure.h"
 #include "src/source/emit_reference.h"
 #include "tests/plan/some_plan.h"
-#include "tests/shape/variant_problems.h"
+#include "tests/reference/variant_problems.h"
 #include "tests/source/sample_plans.h"
 
 namespace fusebox {

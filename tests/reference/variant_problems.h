@@ -1,6 +1,6 @@
 // The variants of the ffn op on given dims: what tests of every stage run through.
-#ifndef FUSEBOX_TESTS_SHAPE_VARIANT_PROBLEMS_H_
-#define FUSEBOX_TESTS_SHAPE_VARIANT_PROBLEMS_H_
+#ifndef FUSEBOX_TESTS_REFERENCE_VARIANT_PROBLEMS_H_
+#define FUSEBOX_TESTS_REFERENCE_VARIANT_PROBLEMS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -65,4 +65,4 @@ inline std::vector<FfnProblem> VariantProblems(int64_t hidden, int64_t intermedi
 
 }  // namespace fusebox
 
-#endif  // FUSEBOX_TESTS_SHAPE_VARIANT_PROBLEMS_H_
+#endif  // FUSEBOX_TESTS_REFERENCE_VARIANT_PROBLEMS_H_
