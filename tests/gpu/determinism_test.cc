@@ -1,4 +1,4 @@
-// The same launch gives the same bits: 200 repeats of ten shapes, with PDL on and off, alone and
+// The same launch gives the same bits: 200 repeats of each shape, with PDL on and off, alone and
 // back to back in a graph, on one workspace and on two streams with two; and jitter builds, whose
 // warps sleep at random where roles meet, give those of the plain build.
 #include <gtest/gtest.h>
@@ -33,8 +33,20 @@ FfnProblem Plain(int64_t hidden, int64_t intermediate, Activation activation) {
           .form = FfnForm::kPlain};
 }
 
-std::vector<Shape> TenShapes() {
-  return {{Gated(4096, 11008), 1},
+FfnProblem Normed(FfnProblem problem, Norm norm, ResidualMode mode, DType dtype) {
+  problem.norm = norm;
+  problem.residual_mode = mode;
+  problem.dtype = dtype;
+  return problem;
+}
+
+std::vector<Shape> Shapes() {
+  return {{Normed(Gated(2048, 8192), Norm::kRms, ResidualMode::kAddBeforeNorm, DType::kBf16), 9},
+          {Normed(Gated(520, 1000), Norm::kRmsPlusOne, ResidualMode::kSandwich, DType::kFp16), 17},
+          {Normed(Plain(768, 3072, Activation::kGeluTanh), Norm::kLayer, ResidualMode::kAddAfter,
+                  DType::kFp16),
+           32},
+          {Gated(4096, 11008), 1},
           {Gated(4096, 14336), 8},
           {Gated(2048, 8192), 17},
           {Gated(896, 4864), 5},
@@ -44,6 +56,17 @@ std::vector<Shape> TenShapes() {
           {Plain(2560, 10240, Activation::kGeluErf), 9},
           {Gated(520, 1000), 31},
           {Plain(96, 360, Activation::kGeluErf), 3}};
+}
+
+// y, and behind it residual_out of an op that writes it.
+absl::StatusOr<std::vector<uint16_t>> TakeOutputs(const LaunchBuffers& buffers,
+                                                  const Shape& shape) {
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<uint16_t> outputs, buffers.TakeOutput(shape.tokens));
+  const bool has_sums = shape.problem.residual_mode == ResidualMode::kAddBeforeNorm;
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> sums,
+                           buffers.residual_out().TakeRows(has_sums ? shape.tokens : 0));
+  outputs.insert(outputs.end(), sums.begin(), sums.end());
+  return outputs;
 }
 
 // One shape on an engine: a random layer, and as many sets of buffers as a test wants.
@@ -64,8 +87,10 @@ class Repeater {
     ASSERT_API_OK(op_.WorkspaceSize(tokens, &bytes));
     for (int i = 0; i < num_buffers; ++i) {
       ASSERT_OK_AND_ASSIGN(LaunchBuffers buffers,
-                           LaunchBuffers::Make(*session_, shape_.problem.hidden.value(), bytes));
+                           LaunchBuffers::Make(*session_, shape_.problem, bytes));
       ASSERT_STATUS_OK(kernels.FillUniform(buffers.x().View(shape_.tokens), kActivationLimit, 99));
+      ASSERT_STATUS_OK(
+          kernels.FillUniform(buffers.residual().View(shape_.tokens), kActivationLimit, 98));
       ASSERT_API_OK(op_.InitWorkspace(buffers.workspace().as<void>(), bytes, session_->stream()));
       buffers_.push_back(std::move(buffers));
     }
@@ -79,13 +104,15 @@ class Repeater {
     return ApiStatus(binding_.LaunchFfn(args, stream).code());
   }
 
-  // What buffers `index` hold; y is NaN again afterwards.
+  // What buffers `index` hold; their outputs are NaN again afterwards.
   std::vector<uint16_t> Take(size_t index) const {
-    const auto y = buffers_[index].TakeOutput(shape_.tokens);
-    EXPECT_TRUE(y.ok()) << y.status();
-    const absl::Status poisoned = buffers_[index].y().Poison();
-    EXPECT_TRUE(poisoned.ok()) << poisoned;
-    return y.ok() ? *y : std::vector<uint16_t>();
+    const auto outputs = TakeOutputs(buffers_[index], shape_);
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    for (const TokenMatrix* matrix : {&buffers_[index].y(), &buffers_[index].residual_out()}) {
+      const absl::Status poisoned = matrix->Poison();
+      EXPECT_TRUE(poisoned.ok()) << poisoned;
+    }
+    return outputs.ok() ? *outputs : std::vector<uint16_t>();
   }
 
   size_t num_buffers() const { return buffers_.size(); }
@@ -169,8 +196,8 @@ void DeterminismTest::ExpectTwoStreamsAlike(const Repeater& repeater,
   }
 }
 
-TEST_F(DeterminismTest, TenShapesRepeatTheirBits) {
-  for (const Shape& shape : TenShapes()) {
+TEST_F(DeterminismTest, EveryShapeRepeatsItsBits) {
+  for (const Shape& shape : Shapes()) {
     std::vector<uint16_t> expected;
     for (const fusebox_switch pdl : {FUSEBOX_SWITCH_OFF, FUSEBOX_SWITCH_ON}) {
       ExpectRepeatable(shape, pdl, expected);
@@ -182,7 +209,7 @@ TEST_F(DeterminismTest, TenShapesRepeatTheirBits) {
 TEST_F(DeterminismTest, JitterBuildsGiveThePlainBuildsBits) {
   const DeviceSpec device = FindDeviceProfile("h200-sxm").value();
   ASSERT_OK_AND_ASSIGN(const MeasureKernels kernels, MeasureKernels::Load(gpu()));
-  for (const Shape& shape : TenShapes()) {
+  for (const Shape& shape : Shapes()) {
     SCOPED_TRACE(shape.problem.Name());
     const int tile = TokenTileFor(shape.tokens).value();
     const FusionPlan plan = Search(shape.problem, tile, device).value().best.plan;
@@ -193,22 +220,25 @@ TEST_F(DeterminismTest, JitterBuildsGiveThePlainBuildsBits) {
       ASSERT_OK_AND_ASSIGN(
           const ForcedKernel kernel,
           ForcedKernel::Make(gpu(), plan, {.bounded_spins = seed > 0, .jitter_seed = seed}));
-      ASSERT_OK_AND_ASSIGN(
-          const LaunchBuffers buffers,
-          LaunchBuffers::Make(gpu(), shape.problem.hidden.value(), kernel.workspace_bytes()));
+      ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
+                           LaunchBuffers::Make(gpu(), shape.problem, kernel.workspace_bytes()));
       views.x = buffers.x().View(shape.tokens);
+      views.residual = buffers.residual().View(shape.tokens);
       ASSERT_STATUS_OK(kernels.FillUniform(views.x, kActivationLimit, 99));
+      ASSERT_STATUS_OK(kernels.FillUniform(views.residual, kActivationLimit, 98));
       ASSERT_STATUS_OK(buffers.InitWorkspaceByHand());
       ASSERT_OK_AND_ASSIGN(const FfnParams params, kernel.Params(views, buffers));
       for (int i = 0; i < 20; ++i) {
         ASSERT_STATUS_OK(buffers.y().Poison());
+        ASSERT_STATUS_OK(buffers.residual_out().Poison());
+        ASSERT_STATUS_OK(buffers.PoisonPartials());
         // Two in a row, so that the second starts while the first still runs.
         ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
         ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
         ASSERT_STATUS_OK(gpu().Synchronize());
-        ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> y, buffers.TakeOutput(shape.tokens));
-        if (expected.empty()) expected = y;
-        ASSERT_EQ(y, expected) << "seed " << seed << ", repeat " << i;
+        ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> outputs, TakeOutputs(buffers, shape));
+        if (expected.empty()) expected = outputs;
+        ASSERT_EQ(outputs, expected) << "seed " << seed << ", repeat " << i;
       }
     }
   }

@@ -29,6 +29,31 @@ absl::StatusOr<DeviceBuffer> Uploaded(const GpuSession& session, const char* nam
 
 bool IsGated(const FfnProblem& problem) { return problem.form == FfnForm::kGated; }
 
+constexpr int64_t kVectorGap = 8;  // elements of NaN behind each vector
+
+// The case's vectors as they lie behind each other; the biases of gate and up without a gap, in the
+// order of their matrix.
+std::vector<const std::vector<uint16_t>*> VectorsOf(const reference::FfnCase& values,
+                                                    fusebox_gate_up gate_up) {
+  std::vector<const std::vector<uint16_t>*> vectors = {
+      &values.gate_bias,   &values.up_bias,   &values.down_bias,
+      &values.norm_weight, &values.norm_bias, &values.second_norm_weight};
+  if (gate_up == FUSEBOX_GATE_UP_REVERSED) std::swap(vectors[0], vectors[1]);
+  return vectors;
+}
+
+int64_t GapBehind(size_t vector_index) { return vector_index == 0 ? 0 : kVectorGap; }
+
+std::vector<uint16_t> PackedVectors(const reference::FfnCase& values, fusebox_gate_up gate_up) {
+  std::vector<uint16_t> packed;
+  size_t index = 0;
+  for (const std::vector<uint16_t>* vector : VectorsOf(values, gate_up)) {
+    packed.insert(packed.end(), vector->begin(), vector->end());
+    packed.insert(packed.end(), static_cast<size_t>(GapBehind(index++)), kNanBits);
+  }
+  return packed;
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceCase> DeviceCase::Make(const GpuSession& session,
@@ -53,8 +78,29 @@ absl::StatusOr<DeviceCase> DeviceCase::Make(const GpuSession& session,
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer up_buffer, Uploaded(session, "up", up));
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer gate_buffer, Uploaded(session, "gate", gate));
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer down_buffer, Uploaded(session, "down", down));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      DeviceBuffer vectors,
+      Uploaded(session, "vectors", PackedVectors(values, arrangement.gate_up)));
   return DeviceCase(&values, arrangement, std::move(up_buffer), std::move(gate_buffer),
-                    std::move(down_buffer));
+                    std::move(down_buffer), std::move(vectors));
+}
+
+FfnVectorViews DeviceCase::vectors() const {
+  FfnVectorViews views = {.eps = problem().norm == Norm::kNone ? 0.0f : values_->eps};
+  const bool is_reversed = arrangement_.gate_up == FUSEBOX_GATE_UP_REVERSED;
+  const uint16_t** const pointers[] = {is_reversed ? &views.up_bias : &views.gate_bias,
+                                       is_reversed ? &views.gate_bias : &views.up_bias,
+                                       &views.down_bias,
+                                       &views.norm_weight,
+                                       &views.norm_bias,
+                                       &views.second_norm_weight};
+  const uint16_t* next = vectors_.as<uint16_t>();
+  size_t index = 0;
+  for (const std::vector<uint16_t>* vector : VectorsOf(*values_, arrangement_.gate_up)) {
+    if (!vector->empty()) *pointers[index] = next;
+    next += static_cast<int64_t>(vector->size()) + GapBehind(index++);
+  }
+  return views;
 }
 
 fusebox_ffn_desc DeviceCase::desc() const {
@@ -65,20 +111,30 @@ fusebox_ffn_desc DeviceCase::desc() const {
 
 fusebox_ffn_weights DeviceCase::weights() const {
   fusebox_ffn_weights weights = api::FfnWeights();
+  const FfnVectorViews views = vectors();
   const int64_t up_ld = problem().hidden.value() + arrangement_.padding;
   if (IsGated(problem()) && arrangement_.gate_up != FUSEBOX_GATE_UP_SEPARATE) {
     weights.gate_up = up_.as<void>();
     weights.gate_up_ld = up_ld;
+    weights.gate_up_bias =
+        arrangement_.gate_up == FUSEBOX_GATE_UP_REVERSED ? views.up_bias : views.gate_bias;
   } else {
     weights.up = up_.as<void>();
     weights.up_ld = up_ld;
+    weights.up_bias = views.up_bias;
     if (IsGated(problem())) {
+      weights.gate_bias = views.gate_bias;
       weights.gate = gate_.as<void>();
       weights.gate_ld = up_ld;
     }
   }
   weights.down = down_.as<void>();
   weights.down_ld = problem().intermediate.value() + arrangement_.padding;
+  weights.down_bias = views.down_bias;
+  weights.norm_weight = views.norm_weight;
+  weights.norm_bias = views.norm_bias;
+  weights.second_norm_weight = views.second_norm_weight;
+  weights.eps = static_cast<double>(views.eps);
   return weights;
 }
 
@@ -88,7 +144,8 @@ MatrixView DeviceCase::Rows(const DeviceBuffer& buffer, int64_t first, int64_t r
   return {.data = buffer.as<uint16_t>() + first * stride,
           .rows = rows,
           .columns = columns,
-          .row_stride = stride};
+          .row_stride = stride,
+          .dtype = problem().dtype};
 }
 
 FfnOperandViews DeviceCase::views() const {
@@ -103,6 +160,7 @@ FfnOperandViews DeviceCase::views() const {
                              : Rows(up_, is_fused ? 0 : intermediate, intermediate, hidden);
   }
   views.down = Rows(down_, 0, hidden, intermediate);
+  views.vectors = vectors();
   return views;
 }
 
@@ -110,6 +168,7 @@ absl::Status DeviceCase::Load(const LaunchBuffers& buffers, int64_t tokens) cons
   FUSEBOX_RETURN_IF_ERROR(buffers.x().Poison());
   FUSEBOX_RETURN_IF_ERROR(buffers.y().Poison());
   FUSEBOX_RETURN_IF_ERROR(buffers.residual().Poison());
+  FUSEBOX_RETURN_IF_ERROR(buffers.residual_out().Poison());
   FUSEBOX_RETURN_IF_ERROR(buffers.x().UploadRows(values_->x, tokens));
   if (values_->residual.empty()) return absl::OkStatus();
   return buffers.residual().UploadRows(values_->residual, tokens);

@@ -1,6 +1,6 @@
 // DeviceCase is an FfnCase of tests/reference on the GPU: its weights with leading dimensions above
-// their width, gate and up in one matrix, in the other order, or in two. REQUIRES: the session
-// outlives it.
+// their width, gate and up (and their biases) in one matrix, in the other order, or in two.
+// REQUIRES: the session outlives it.
 #ifndef FUSEBOX_TESTS_GPU_DEVICE_CASE_H_
 #define FUSEBOX_TESTS_GPU_DEVICE_CASE_H_
 
@@ -31,7 +31,8 @@ class DeviceCase {
   fusebox_ffn_weights weights() const;
   FfnOperandViews views() const;  // weights only
 
-  // x (and the residual) of the case into `buffers`: the first `tokens` rows, NaN beyond; y NaN.
+  // x (and the residual) of the case into `buffers`: the first `tokens` rows, NaN beyond; y and
+  // residual_out NaN.
   absl::Status Load(const LaunchBuffers& buffers, int64_t tokens) const;
 
   const reference::FfnCase& values() const { return *values_; }
@@ -39,12 +40,14 @@ class DeviceCase {
 
  private:
   DeviceCase(const reference::FfnCase* values, const WeightArrangement& arrangement,
-             DeviceBuffer up, DeviceBuffer gate, DeviceBuffer down)
+             DeviceBuffer up, DeviceBuffer gate, DeviceBuffer down, DeviceBuffer vectors)
       : values_(values),
         arrangement_(arrangement),
         up_(std::move(up)),
         gate_(std::move(gate)),
-        down_(std::move(down)) {}
+        down_(std::move(down)),
+        vectors_(std::move(vectors)) {}
+  FfnVectorViews vectors() const;
   MatrixView Rows(const DeviceBuffer& buffer, int64_t first, int64_t rows, int64_t columns) const;
 
   const reference::FfnCase* values_;  // outlives this
@@ -52,6 +55,7 @@ class DeviceCase {
   DeviceBuffer up_;    // FUSED: gate, then up; REVERSED: up, then gate; SEPARATE and plain: up
   DeviceBuffer gate_;  // SEPARATE
   DeviceBuffer down_;
+  DeviceBuffer vectors_;  // in VectorsOf's order, each followed by NaN
 };
 
 }  // namespace fusebox

@@ -48,6 +48,37 @@ std::vector<DifferentialCase> Cases() {
        {.hidden = DimK(520), .intermediate = DimN(1000), .residual_mode = ResidualMode::kAddAfter},
        8,
        7},
+      {"fused_rounding",
+       {.hidden = DimK(520), .intermediate = DimN(1000), .rounding = Rounding::kFused},
+       8,
+       7},
+      {"rms_add_before_norm",
+       {.hidden = DimK(360),
+        .intermediate = DimN(720),
+        .dtype = DType::kFp16,
+        .residual_mode = ResidualMode::kAddBeforeNorm,
+        .norm = Norm::kRms},
+       8,
+       7},
+      {"gemma_sandwich",
+       {.hidden = DimK(520),
+        .intermediate = DimN(1000),
+        .activation = Activation::kGeluTanh,
+        .residual_mode = ResidualMode::kSandwich,
+        .norm = Norm::kRmsPlusOne},
+       16,
+       9},
+      {"layer_bias_add_after",
+       {.hidden = DimK(96),
+        .intermediate = DimN(360),
+        .activation = Activation::kReluSquared,
+        .form = FfnForm::kPlain,
+        .residual_mode = ResidualMode::kAddAfter,
+        .norm = Norm::kLayer,
+        .up_bias = true,
+        .down_bias = true},
+       32,
+       31},
       {"plain_wide",
        {.hidden = DimK(2048),
         .intermediate = DimN(168),
@@ -81,7 +112,8 @@ TEST_P(DifferentialTest, LegalPlansEqualTheOracle) {
   const DeviceSpec device = FindDeviceProfile("h200-sxm").value();
   const std::vector<FusionPlan> legal = LegalPlans(one.problem, one.token_tile, device);
   const std::vector<FusionPlan> plans = Stratified(legal, legal.size());
-  const bool is_relu = one.problem.activation == Activation::kRelu;
+  const bool is_relu =
+      one.problem.activation == Activation::kRelu && one.problem.norm == Norm::kNone;
   const reference::FfnCase values =
       is_relu ? reference::MakeSmallIntegerCase(one.problem, one.tokens, 7)
               : reference::MakeRandomCase(one.problem, one.tokens, 7);
@@ -91,9 +123,8 @@ TEST_P(DifferentialTest, LegalPlansEqualTheOracle) {
   for (const FusionPlan& plan : plans) {
     workspace_bytes = std::max(workspace_bytes, static_cast<size_t>(WorkspaceBytes(plan)));
   }
-  ASSERT_OK_AND_ASSIGN(
-      const LaunchBuffers buffers,
-      LaunchBuffers::Make(gpu(), one.problem.hidden.value(), workspace_bytes, {.x = 8, .y = 8}));
+  ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
+                       LaunchBuffers::Make(gpu(), one.problem, workspace_bytes, {.x = 8, .y = 8}));
   FfnOperandViews views = on_device.views();
   views.x = buffers.x().View(one.tokens);
   views.residual = buffers.residual().View(one.tokens);
@@ -121,6 +152,11 @@ TEST_P(DifferentialTest, LegalPlansEqualTheOracle) {
                   : reference::CompareWithinBound(values, expected, y);
       ASSERT_TRUE(comparison.ok()) << comparison.failure;
       worst_ratio = std::max(worst_ratio, comparison.worst_ratio);
+      if (expected.residual_out.empty()) continue;
+      ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> sums,
+                           buffers.residual_out().TakeRows(one.tokens));
+      const reference::Comparison of_sums = reference::CompareResidualOut(values, expected, sums);
+      ASSERT_TRUE(of_sums.ok()) << of_sums.failure;
     }
   }
   std::printf("plans %s: %zu of %zu legal plans run, worst error/bound %.3f%s\n", one.name.c_str(),

@@ -1,5 +1,5 @@
-// Small integers with relu: every sum is exact in fp32 in any order, so the kernel's bits must be
-// the oracle's. Through the public API, at token counts around every tile.
+// Small integers with relu or relu squared: every sum is exact in fp32 in any order, so the
+// kernel's bits must be the oracle's. Through the public API, at token counts around every tile.
 #include <gtest/gtest.h>
 
 #include "runtime/tools/ffn_layer.h"
@@ -52,7 +52,7 @@ void ExactTest::ExpectExact(const FfnProblem& problem, const WeightArrangement& 
   size_t workspace_bytes = 0;
   ASSERT_API_OK(op.WorkspaceSize(0, &workspace_bytes));
   ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
-                       LaunchBuffers::Make(gpu(), hidden, workspace_bytes,
+                       LaunchBuffers::Make(gpu(), problem, workspace_bytes,
                                            {.x = arrangement.padding, .y = arrangement.padding}));
   ASSERT_API_OK(op.InitWorkspace(buffers.workspace().as<void>(), workspace_bytes, gpu().stream()));
   for (const int32_t tokens : kCounts) {
@@ -91,12 +91,46 @@ TEST_F(ExactTest, GateAndUpMayBeOneMatrixInEitherOrderOrTwo) {
 
 TEST_F(ExactTest, ResidualIsAddedExactly) {
   for (const FfnForm form : {FfnForm::kGated, FfnForm::kPlain}) {
-    ExpectExact({.hidden = DimK(520),
-                 .intermediate = DimN(1000),
-                 .activation = Activation::kRelu,
-                 .form = form,
-                 .residual_mode = ResidualMode::kAddAfter},
-                {.padding = 8});
+    for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+      ExpectExact({.hidden = DimK(520),
+                   .intermediate = DimN(1000),
+                   .dtype = dtype,
+                   .activation = Activation::kRelu,
+                   .form = form,
+                   .residual_mode = ResidualMode::kAddAfter},
+                  {.padding = 8});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// In all three arrangements of the gate's and the up projection's biases, on dims with tails.
+TEST_F(ExactTest, BiasesAreAddedExactly) {
+  struct BiasCase {
+    FfnForm form;
+    Activation activation;
+    DType dtype;
+    fusebox_gate_up gate_up;
+    bool up_bias;
+    bool down_bias;
+  };
+  using enum Activation;
+  for (const BiasCase& one : {
+           BiasCase{FfnForm::kGated, kRelu, DType::kBf16, FUSEBOX_GATE_UP_FUSED, true, true},
+           BiasCase{FfnForm::kGated, kRelu, DType::kFp16, FUSEBOX_GATE_UP_REVERSED, true, false},
+           BiasCase{FfnForm::kGated, kRelu, DType::kBf16, FUSEBOX_GATE_UP_SEPARATE, true, true},
+           BiasCase{FfnForm::kPlain, kRelu, DType::kFp16, FUSEBOX_GATE_UP_FUSED, false, true},
+           BiasCase{FfnForm::kPlain, kReluSquared, DType::kBf16, FUSEBOX_GATE_UP_FUSED, true, true},
+       }) {
+    ExpectExact({.hidden = DimK(360),
+                 .intermediate = DimN(720),
+                 .dtype = one.dtype,
+                 .activation = one.activation,
+                 .form = one.form,
+                 .residual_mode = one.down_bias ? ResidualMode::kAddAfter : ResidualMode::kNone,
+                 .up_bias = one.up_bias,
+                 .down_bias = one.down_bias},
+                {.gate_up = one.gate_up, .padding = 8});
     if (HasFatalFailure()) return;
   }
 }

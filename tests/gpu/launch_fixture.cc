@@ -34,9 +34,9 @@ void LaunchTest::MakeReady(const api::Engine& engine, const FfnProblem& problem,
 
 absl::StatusOr<LaunchBuffers> LaunchTest::MakeBuffers(const ReadyOp& ready,
                                                       const RowPadding& padding) const {
-  FUSEBOX_ASSIGN_OR_RETURN(LaunchBuffers buffers,
-                           LaunchBuffers::Make(gpu(), ready.values.problem.hidden.value(),
-                                               ready.workspace_bytes, padding));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      LaunchBuffers buffers,
+      LaunchBuffers::Make(gpu(), ready.values.problem, ready.workspace_bytes, padding));
   FUSEBOX_RETURN_IF_ERROR(ready.on_device->Load(buffers, kTokens));
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(
       ready.op.InitWorkspace(buffers.workspace().as<void>(), ready.workspace_bytes, gpu().stream())

@@ -94,7 +94,7 @@ TEST_F(GpuLaunchTest, NoTokensKeepTheChain) {
   ASSERT_API_OK(large_binding.BindFfn(large, layer.weights()));
   size_t bytes = 0;
   ASSERT_API_OK(large.WorkspaceSize(0, &bytes));
-  ASSERT_OK_AND_ASSIGN(const LaunchBuffers first, LaunchBuffers::Make(gpu(), 520, bytes));
+  ASSERT_OK_AND_ASSIGN(const LaunchBuffers first, LaunchBuffers::Make(gpu(), large_problem, bytes));
   ASSERT_API_OK(large.InitWorkspace(first.workspace().as<void>(), bytes, gpu().stream()));
   ASSERT_STATUS_OK(kernels.FillUniform(first.x().View(kTokens), kActivationLimit, 1));
   ASSERT_OK_AND_ASSIGN(const LaunchBuffers second, MakeBuffers(ready_));

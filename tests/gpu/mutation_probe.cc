@@ -33,7 +33,7 @@ struct Chain {
 
 class Probe {
  public:
-  static absl::StatusOr<Probe> Make(GpuSession* session);
+  static absl::StatusOr<Probe> Make(GpuSession* session, MutatedOp op);
   absl::StatusOr<Finding> Run(const TemplateSet& templates);
 
  private:
@@ -59,16 +59,15 @@ class Probe {
   LaunchBuffers second_;  // its x is first_'s y, its workspace is not used
 };
 
-absl::StatusOr<Probe> Probe::Make(GpuSession* session) {
-  const FusionPlan plan = MutatedPlan();
+absl::StatusOr<Probe> Probe::Make(GpuSession* session, MutatedOp op) {
+  const FusionPlan plan = MutatedPlan(op);
   FUSEBOX_ASSIGN_OR_RETURN(MeasureKernels kernels, MeasureKernels::Load(*session));
   FUSEBOX_ASSIGN_OR_RETURN(FfnLayer layer, FfnLayer::Make(*session, kernels, plan.problem, 21));
   FUSEBOX_ASSIGN_OR_RETURN(ForcedKernel plain, ForcedKernel::Make(*session, plan));
-  const int64_t hidden = plan.problem.hidden.value();
   FUSEBOX_ASSIGN_OR_RETURN(LaunchBuffers first,
-                           LaunchBuffers::Make(*session, hidden, plain.workspace_bytes()));
+                           LaunchBuffers::Make(*session, plan.problem, plain.workspace_bytes()));
   FUSEBOX_ASSIGN_OR_RETURN(LaunchBuffers second,
-                           LaunchBuffers::Make(*session, hidden, plain.workspace_bytes()));
+                           LaunchBuffers::Make(*session, plan.problem, plain.workspace_bytes()));
   return Probe(session, std::move(kernels), std::move(layer), std::move(plain), std::move(first),
                std::move(second));
 }
@@ -77,26 +76,40 @@ absl::StatusOr<Chain> Probe::ChainOf(const ForcedKernel& kernel) const {
   Chain chain;
   FfnOperandViews views = layer_.views();
   views.x = first_.x().View(kTokens);
+  views.residual = first_.residual().View(kTokens);
   FUSEBOX_ASSIGN_OR_RETURN(chain.first, kernel.Params(views, first_));
   views.x = first_.y().View(kTokens);
+  views.residual = second_.residual().View(kTokens);
   FUSEBOX_ASSIGN_OR_RETURN(chain.second, kernel.Params(views, second_));
   chain.second.workspace = chain.first.workspace;
+  if (kernel.plan().problem.norm != Norm::kNone) chain.second.x = chain.first.x;  // its rows
   return chain;
 }
 
 // Fresh values, so that what an earlier run left in shared memory is wrong; poison elsewhere.
 absl::Status Probe::Reset(uint32_t seed) const {
   FUSEBOX_RETURN_IF_ERROR(kernels_.FillUniform(first_.x().View(kTokens), kActivationLimit, seed));
-  FUSEBOX_RETURN_IF_ERROR(first_.y().Poison());
-  FUSEBOX_RETURN_IF_ERROR(second_.y().Poison());
+  for (const LaunchBuffers* buffers : {&first_, &second_}) {
+    FUSEBOX_RETURN_IF_ERROR(
+        kernels_.FillUniform(buffers->residual().View(kTokens), kActivationLimit, seed + 1000));
+    FUSEBOX_RETURN_IF_ERROR(buffers->y().Poison());
+    FUSEBOX_RETURN_IF_ERROR(buffers->residual_out().Poison());
+  }
   return first_.PoisonPartials();
 }
 
 absl::StatusOr<std::vector<uint16_t>> Probe::Outputs() const {
-  FUSEBOX_ASSIGN_OR_RETURN(std::vector<uint16_t> y, first_.y().TakeRows(kTokens));
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> z, second_.y().TakeRows(kTokens));
-  y.insert(y.end(), z.begin(), z.end());
-  return y;
+  const bool has_sums = plain_.plan().problem.residual_mode == ResidualMode::kAddBeforeNorm;
+  std::vector<uint16_t> outputs;
+  for (const LaunchBuffers* buffers : {&first_, &second_}) {
+    for (const TokenMatrix* matrix : {&buffers->y(), &buffers->residual_out()}) {
+      const bool is_written = matrix == &buffers->y() || has_sums;
+      FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> rows,
+                               matrix->TakeRows(is_written ? kTokens : 0));
+      outputs.insert(outputs.end(), rows.begin(), rows.end());
+    }
+  }
+  return outputs;
 }
 
 absl::StatusOr<uint32_t> Probe::Report() const {
@@ -153,7 +166,7 @@ absl::StatusOr<Finding> RunProbe(const Mutation& mutation, ProbeEdits edits) {
   config.cache_dirs = {ProbeCacheFolder(getppid())};
   config.compile_mode = CompileMode::kBlock;
   FUSEBOX_ASSIGN_OR_RETURN(const std::unique_ptr<GpuSession> session, GpuSession::Open(config));
-  FUSEBOX_ASSIGN_OR_RETURN(Probe probe, Probe::Make(session.get()));
+  FUSEBOX_ASSIGN_OR_RETURN(Probe probe, Probe::Make(session.get(), mutation.op));
   FUSEBOX_ASSIGN_OR_RETURN(const TemplateSet templates,
                            Edited(edits == ProbeEdits::kMutated ? RemovalAndProvocation(mutation)
                                                                 : mutation.provocation));

@@ -7,8 +7,8 @@
 
 #include "tests/gpu/device_case.h"
 #include "tests/gpu/gpu_fixture.h"
-#include "tests/kernels/test_shapes.h"
 #include "tests/reference/ffn_oracle.h"
+#include "tests/reference/variant_problems.h"
 
 namespace fusebox {
 namespace {
@@ -34,31 +34,38 @@ void ExpectClose(const reference::FfnReference& host, const DeviceExpectation& d
 TEST_F(DeviceReferenceTest, EqualsTheHostOracleOnRandomValues) {
   for (const auto& [hidden, intermediate] :
        {std::pair(8, 8), std::pair(96, 360), std::pair(520, 1000)}) {
-    for (const FfnProblem& problem : ActivationProblems(hidden, intermediate)) {
+    for (const FfnProblem& problem : VariantProblems(hidden, intermediate)) {
       const reference::FfnCase values = reference::MakeRandomCase(problem, 5, 11);
       ASSERT_OK_AND_ASSIGN(const DeviceCase on_device,
                            DeviceCase::Make(gpu(), values, {.padding = 8}));
       ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
-                           LaunchBuffers::Make(gpu(), hidden, 65536, {.x = 8, .residual = 24}));
+                           LaunchBuffers::Make(gpu(), problem, 65536, {.x = 8, .residual = 24}));
       ASSERT_STATUS_OK(on_device.Load(buffers, values.tokens));
       ASSERT_OK_AND_ASSIGN(const DeviceReference oracle, DeviceReference::Load(gpu(), problem));
       FfnOperandViews views = on_device.views();
       views.x = buffers.x().View(values.tokens);
       views.residual = buffers.residual().View(values.tokens);
       ASSERT_OK_AND_ASSIGN(const DeviceExpectation device, oracle.Compute(views));
-      ExpectClose(reference::ComputeReference(values), device, values.description);
+      const reference::FfnReference host = reference::ComputeReference(values);
+      ExpectClose(host, device, values.description);
+      EXPECT_EQ(device.sums, host.residual_out) << values.description;
     }
   }
 }
 
 TEST_F(DeviceReferenceTest, CountsWhatIsOutsideTheBound) {
-  const DeviceExpectation expected = {.y = {1.0, 2.0, 3.0, 4.0}, .tolerance = {0.1, 0.1, 0.1, 0.1}};
+  const DeviceExpectation expected = {
+      .y = {1.0, 2.0, 3.0, 4.0}, .tolerance = {0.1, 0.1, 0.1, 0.1}, .sums = {1, 2, 3, 4}};
   const std::vector<uint16_t> y = {0x3f80, 0x7fc0, 0x4040, 0x4090};  // 1, NaN, 3, 4.5
   const BoundComparison comparison = CompareWithin(expected, y, 2);
   EXPECT_EQ(comparison.num_wrong, 2);
   EXPECT_NEAR(comparison.worst_ratio, 5.0, 1e-6);
   EXPECT_NE(comparison.first_wrong.find("y[token 0, 1] is nan"), std::string::npos)
       << comparison.first_wrong;
+  EXPECT_EQ(DifferenceOfSums(expected, std::vector<uint16_t>{1, 2, 3, 4}, 2), "");
+  EXPECT_NE(DifferenceOfSums(expected, std::vector<uint16_t>{1, 2, 3, 5}, 2)
+                .find("residual_out[token 1, 1]"),
+            std::string::npos);
 }
 
 }  // namespace

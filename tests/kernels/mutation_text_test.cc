@@ -52,16 +52,16 @@ struct TextCheck {
   bool (*holds)(const std::string& ptx);
 };
 
-// Normalised rows are fenced for the async proxy where they are stored and where they are first
-// copied. A kernel without a norm has none.
+// Normalised rows are stored, fenced for the async proxy, and announced once the warps have met;
+// the second fence is the reader's. A kernel without a norm announces none.
 bool FencesRows(const std::string& ptx) {
   constexpr std::string_view kFence = "fence.proxy.async;";
-  const size_t norm = ptx.find("rsqrt.approx");
-  if (norm == kNone) return true;
-  const size_t store = ptx.find("st.global.cg.v4.u32", norm);
-  const size_t announce = ptx.find("mapa.shared::cluster", store);
-  const size_t writers = ptx.find(kFence, store);
-  return store != kNone && writers < announce && Count(ptx, kFence) == 2;
+  const size_t announce = ptx.find("mbarrier.arrive.release.cluster.shared::cluster");
+  if (announce == kNone) return true;
+  const size_t store = ptx.rfind("st.global.cg.v4.u32", announce);
+  const size_t fence = ptx.find(kFence, store);
+  const size_t meet = ptx.find("bar.sync", fence);
+  return store != kNone && fence < meet && meet < announce && Count(ptx, kFence) == 2;
 }
 
 constexpr TextCheck kTextChecks[] = {{"proxy_fence", FencesBetweenStoreAndPush},
@@ -88,8 +88,8 @@ TEST(MutationTextTest, EveryMutationAndItsControlCompile) {
     for (const auto& edits : {mutation.provocation, RemovalAndProvocation(mutation)}) {
       const auto templates = Edited(edits);
       ASSERT_TRUE(templates.ok()) << mutation.name << ": " << templates.status();
-      const auto compiled = TestCompiler().Compile(
-          Emit(MutatedPlan(mutation.op), *templates, debug).value());
+      const auto compiled =
+          TestCompiler().Compile(Emit(MutatedPlan(mutation.op), *templates, debug).value());
       ASSERT_TRUE(compiled.ok()) << mutation.name << ": " << compiled.status();
       EXPECT_FALSE(compiled->resources.Spills()) << mutation.name;
     }

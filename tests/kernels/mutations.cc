@@ -41,8 +41,9 @@ constexpr TemplateEdit kRankZeroNormalizesLate = {
     kRows, "  __device__ __forceinline__ void Produce(u32 thread) const {\n",
     "  __device__ __forceinline__ void Produce(u32 thread) const {\n"
     "    if (rank == 0) __nanosleep(cluster == 0 ? 80000 : 40000);\n"};
-constexpr TemplateEdit kLastWarpNormalizesLate = {
-    kRows, "    const float scale = ptx::ReciprocalSquareRoot(squares / Plan::kHidden + params.eps);\n",
+constexpr TemplateEdit kSecondWarpNormalizesLate = {
+    kRows,
+    "    const float scale = ptx::ReciprocalSquareRoot(squares / Plan::kHidden + params.eps);\n",
     "    const float scale = ptx::ReciprocalSquareRoot(squares / Plan::kHidden + params.eps);\n"
     "    if (thread / kWarpThreads == 1) __nanosleep(40000);\n"};
 
@@ -144,10 +145,9 @@ std::vector<Mutation> MakeMutations() {
                   "before they are stored",
        .symptom = Symptom::kRunTime,
        .op = MutatedOp::kNormed,
-       .removal = {{kRows,
-                    "    ptx::NamedBarrier(kRowsBarrier, kThreads);\n    Jitter<Plan>();\n",
+       .removal = {{kRows, "    ptx::NamedBarrier(kRowsBarrier, kThreads);\n    Jitter<Plan>();\n",
                     "    Jitter<Plan>();\n"}},
-       .provocation = {kLastWarpNormalizesLate}},
+       .provocation = {kSecondWarpNormalizesLate}},
       {.name = "rows_proxy_fence",
        .removed = "fence.proxy.async on both sides of the normalised rows: copies may read them "
                   "before they are there; hardware mostly orders them, so the text is judged",
@@ -210,20 +210,20 @@ std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation) {
 
 FusionPlan MutatedPlan(MutatedOp op) {
   const bool is_normed = op == MutatedOp::kNormed;
-  return {.problem = {.hidden = DimK(512),
-                      .intermediate = DimN(2048),
-                      .residual_mode = is_normed ? ResidualMode::kAddBeforeNorm
-                                                 : ResidualMode::kNone,
-                      .norm = is_normed ? Norm::kRms : Norm::kNone},
-          .token_tile = 8,
-          .cluster_size = 4,
-          .num_clusters = 4,
-          .consumer_warpgroups = 2,
-          .ring_slots = 4,
-          .slots_in_flight = 4,
-          .activation_slots = 3,
-          .up = {.rows_per_cta = 128, .k_per_slot = 64, .k_warpgroups = 2},
-          .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
+  return {
+      .problem = {.hidden = DimK(512),
+                  .intermediate = DimN(2048),
+                  .residual_mode = is_normed ? ResidualMode::kAddBeforeNorm : ResidualMode::kNone,
+                  .norm = is_normed ? Norm::kRms : Norm::kNone},
+      .token_tile = 8,
+      .cluster_size = 4,
+      .num_clusters = 4,
+      .consumer_warpgroups = 2,
+      .ring_slots = 4,
+      .slots_in_flight = 4,
+      .activation_slots = 3,
+      .up = {.rows_per_cta = 128, .k_per_slot = 64, .k_warpgroups = 2},
+      .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
 }
 
 }  // namespace fusebox
