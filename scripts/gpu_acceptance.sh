@@ -3,14 +3,15 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify tests mutation sanitizer bench baselines cache-carried; all when none is named.
+#   Phases: verify variants tests mutation sanitizer bench baselines cache-carried; all when none is
+#   named.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify tests mutation sanitizer bench baselines cache-carried)
+all_phases=(verify variants tests mutation sanitizer bench baselines cache-carried)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -27,7 +28,6 @@ export FUSEBOX_CACHE_DIR="${FUSEBOX_CACHE_DIR:-${TMPDIR:-/tmp}/fusebox-acceptanc
 
 models=()
 for model in "${verified_models[@]}"; do models+=(--model "bench/models/$model.json"); done
-models+=(--ignore-bias)
 
 # limited <seconds> <log> <command ...>: output to the log; the command's exit code.
 limited() {
@@ -51,9 +51,19 @@ note() {
 phase_verify() {
   limited 540 verify.log "$fusebox" verify "${models[@]}"
   note verify $? "$(tail -n 1 "$out/verify.log")"
-  limited 200 verify-residual.log "$fusebox" verify --residual add_after \
-    --model bench/models/meta-llama--Llama-3.2-1B.json --model bench/models/Qwen--Qwen3-0.6B.json
-  note verify-residual $? "$(tail -n 1 "$out/verify-residual.log")"
+}
+
+# Every dtype, activation, norm, residual mode, bias and rounding on the dims of three models.
+phase_variants() {
+  local dims name hidden intermediate log
+  for dims in "Llama-3.2-1B 2048 8192" "Qwen3-0.6B 1024 3072" "Gemma-2-2b 2304 9216"; do
+    read -r name hidden intermediate <<<"$dims"
+    log="variants-$name.log"
+    limited 300 "$log" "$fusebox" verify --variants --hidden "$hidden" \
+      --intermediate "$intermediate"
+    note "variants $name" $? "$(tail -n 1 "$out/$log")"
+    grep -E '^(WRONG|FAILED|missing)' "$out/$log" | head -n 20
+  done
 }
 
 phase_tests() {
@@ -69,12 +79,15 @@ phase_mutation() {
   cat "$out/mutation.log"
 }
 
-# Four shapes: tails, residual, plain, and a real one.
+# Tails, residual, plain, a real one; norms before and after the block, biases.
 sanitized_shapes=(
   "--hidden 96 --intermediate 360 --form plain --activation relu"
   "--hidden 520 --intermediate 1000 --residual add_after"
   "--hidden 720 --intermediate 360 --form plain"
-  "--hidden 1024 --intermediate 3072")
+  "--hidden 1024 --intermediate 3072"
+  "--hidden 520 --intermediate 1000 --norm rms --residual add_before_norm --dtype fp16"
+  "--hidden 360 --intermediate 720 --norm rms_plus_one --residual sandwich --bias both"
+  "--hidden 96 --intermediate 360 --form plain --norm layer --residual add_after --bias both")
 
 phase_sanitizer() {
   local tool shape log code errors index
@@ -94,7 +107,8 @@ phase_sanitizer() {
 }
 
 phase_bench() {
-  limited 540 bench.log "$fusebox" bench "${models[@]}" --neighbours fusebox,foreign \
+  # Without biases, as the baselines.
+  limited 540 bench.log "$fusebox" bench "${models[@]}" --bias none --neighbours fusebox,foreign \
     --json "$out/bench.json" --commit "$commit"
   note bench $? "$(grep -c '' "$out/bench.log" 2>/dev/null) lines in bench.log"
   cat "$out/bench.log"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # Sourced by other scripts: the models that a GPU is checked with, as named in bench/models.
 
-# Every FFN that the kernels must serve; those with biases are run without them.
+# Every FFN that the kernels must serve.
 verified_models=(
   meta-llama--Llama-2-7b-hf meta-llama--Llama-3.1-8B meta-llama--Llama-3.2-1B
   Qwen--Qwen2.5-0.5B Qwen--Qwen2.5-1.5B-Instruct Qwen--Qwen2.5-7B Qwen--Qwen3-0.6B

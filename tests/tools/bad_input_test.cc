@@ -47,9 +47,17 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
        "--form round is unknown; accepted: gated, plain"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--activation",
         "mish"},
-       "--activation mish is unknown; accepted: silu, gelu_erf, relu"},
+       "--activation mish is unknown; accepted: silu, gelu_erf, gelu_tanh, relu"},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--residual", "twice"},
-       "--residual twice is unknown; accepted: none, add_after"},
+       "--residual twice is unknown; accepted: none, add_before_norm, add_after, sandwich"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--dtype", "fp8"},
+       "--dtype fp8 is unknown; accepted: bf16, fp16"},
+      {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--bare", "--residual", "sandwich"},
+       "residual mode sandwich needs a norm"},
+      {{"plan", "--model", kModel, "--gpu", "h200-sxm", "--bias", "left"},
+       "--bias left is unknown; accepted: none, up, down, both"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--norm", "batch"},
+       "--norm batch is unknown; accepted: none, rms, rms_plus_one, layer"},
       {{"cache"}, "subcommand"},
   };
   for (const Case& c : cases) {
@@ -101,20 +109,30 @@ TEST(BadInputTest, ModelFilesThatCannotBeReadAreUsageErrors) {
 }
 
 TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string rule;
+    std::string sentence;
+  };
   const TemporaryFolder folder;
-  const std::string path = folder.path("gemma.json");
-  WriteText(path, R"({"model_type": "gemma2", "hidden_size": 2304})");
-  const CommandResult result = RunCommand(WarmArguments(path));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: architecture"),
-                                HasSubstr("\"gemma2\" is not served; this version serves llama"),
-                                HasSubstr("every op is declined: no kernel was made")));
-}
-
-TEST(BadInputTest, BiasesAreDeclinedByRule) {
-  const CommandResult result = RunCommand(WarmArguments("bench/models/facebook--opt-1.3b.json"));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: bias"), HasSubstr("pass --ignore-bias")));
+  const std::string mamba = folder.path("mamba.json");
+  WriteText(mamba, R"({"model_type": "mamba", "hidden_size": 2304})");
+  std::vector<std::string> gpt2 = WarmArguments("bench/models/openai-community--gpt2.json");
+  gpt2.insert(gpt2.end(), {"--engine", "hf"});
+  const Case cases[] = {
+      {WarmArguments(mamba), "architecture", "\"mamba\" is not served; this version serves llama"},
+      {WarmArguments("bench/models/openai--gpt-oss-120b.json"), "clamped_swiglu",
+       "gpt-oss interleaves gate and up row by row"},
+      {WarmArguments("bench/models/deepseek-ai--DeepSeek-V3.json"), "quantization",
+       "give the unquantised model"},
+      {gpt2, "layout", "transformers keeps the weights of gpt2 as [in, out]"},
+  };
+  for (const Case& c : cases) {
+    const CommandResult result = RunCommand(c.arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(HasSubstr("declined: " + c.rule), HasSubstr(c.sentence),
+                                  HasSubstr("every op is declined: no kernel was made")));
+  }
 }
 
 TEST(BadInputTest, UnservedDimsAreDeclinedByRule) {

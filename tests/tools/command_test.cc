@@ -50,7 +50,7 @@ TEST(CommandTest, PlanExplainsAnOp) {
 TEST(CommandTest, PlanPrintsJson) {
   const CommandResult result =
       RunCommand({"plan", "--gpu", "h100-sxm", "--json", "--model",
-                  "bench/models/Qwen--Qwen3-0.6B.json", "--tokens", "1,8,32,64"});
+                  "bench/models/Qwen--Qwen3-0.6B.json", "--bare", "--tokens", "1,8,32,1000"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const nlohmann::json json = result.Json();
   ASSERT_TRUE(json.is_array()) << result.out;
@@ -64,8 +64,8 @@ TEST(CommandTest, PlanPrintsJson) {
 
 TEST(CommandTest, ResidualIsPartOfTheOp) {
   const CommandResult result =
-      RunCommand({"plan", "--gpu", "h200-sxm", "--json", "--residual", "add_after", "--model",
-                  "bench/models/Qwen--Qwen3-0.6B.json", "--tokens", "8"});
+      RunCommand({"plan", "--gpu", "h200-sxm", "--json", "--residual", "add_after", "--bare",
+                  "--model", "bench/models/Qwen--Qwen3-0.6B.json", "--tokens", "8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.Json()[0]["op"], "ffn_gated_silu_bf16_h1024_i3072_add_after");
 }

@@ -44,6 +44,8 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
   ASSERT_EQ(first.exit_code, 0) << first.err << first.out;
   const nlohmann::json made = first.Json();
   EXPECT_EQ(made["totals"]["compiled"], 6);
+  EXPECT_EQ(made["models"][0]["blocks"][0]["intermediate"], 3072);
+  EXPECT_EQ(made["models"][0]["norm"], "rms");
   for (const auto& kernel : made["kernels"]) {
     EXPECT_EQ(kernel["outcome"], "compiled") << kernel;
     EXPECT_GT(kernel["registers"], 0) << kernel;
@@ -67,9 +69,9 @@ TEST_F(WarmTest, EndsInATableWithTotals) {
   const CommandResult result = Warm();
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* part :
-       {"Qwen--Qwen3-0.6B: qwen3, 28 layers, hidden 1024, intermediate 3072, gated silu", "plan",
-        "predicted us", "ffn_gated_silu_bf16_h1024_i3072", "h200-sxm: 3 compiled, 0 cached",
-        "median compile"}) {
+       {"Qwen--Qwen3-0.6B: qwen3, 28 layers, hidden 1024, intermediate 3072, gated silu, bf16",
+        "plan", "predicted us", "ffn_gated_silu_bf16_h1024_i3072_rms_add_before_norm",
+        "h200-sxm: 3 compiled, 0 cached", "median compile"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
   EXPECT_THAT(result.err, HasSubstr("[3/3] "));  // progress, one line a kernel, off the terminal
