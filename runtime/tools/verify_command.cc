@@ -203,7 +203,16 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   return ExitCode::kDone;
 }
 
+absl::Status CheckVariants(const VerifyOptions& options) {
+  const bool is_one_named = !options.model.dtype.empty() || !options.op.norm.empty() ||
+                            !options.op.residual.empty() || !options.op.bias.empty();
+  if (!options.variants || !is_one_named) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--variants runs a list of its own; leave out --dtype, --norm, --residual and --bias");
+}
+
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
+  FUSEBOX_RETURN_IF_ERROR(CheckVariants(options));
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
   if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> ops, OpsToRun(options.model, options.op));

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtime/driver/device_query.h"
+#include "runtime/tools/verify_variants.h"
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -33,13 +36,19 @@ TEST(VerifyBenchTest, UsageErrorsNameWhatIsAccepted) {
       {{"verify", "--hidden", "64", "--intermediate", "64", "--form", "round"},
        "accepted: gated, plain"},
       {{"verify", "--hidden", "64", "--intermediate", "64", "--residual", "much"},
-       "accepted: none, add_after"},
+       "accepted: none, add_before_norm, add_after, sandwich"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--residual", "sandwich"},
+       "needs a norm"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--norm", "batch"},
+       "accepted: none, rms, rms_plus_one, layer"},
+      {{"verify", "--hidden", "64", "--intermediate", "64", "--variants", "--dtype", "fp16"},
+       "leave out --dtype"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--activation", "tanh"},
-       "accepted: silu, gelu_erf, relu"},
+       "accepted: silu, gelu_erf, gelu_tanh, relu, relu_squared"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--neighbours", "nobody"},
        "accepted: fusebox, foreign"},
-      {{"bench", "--hidden", "64", "--intermediate", "64", "--variant", "large"},
-       "accepted: bare, residual"},
+      {{"bench", "--hidden", "64", "--intermediate", "64", "--rounding", "fused"},
+       "time them with --plans"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--replays", "3"}, "replays"},
       {{"bench", "--plans", "nowhere.jsonl"}, "cannot be read"},
       {{"bench", "--plans", folder.path("text.jsonl")}, "line 1: is no JSON object"},
@@ -77,9 +86,57 @@ TEST(VerifyBenchTest, CompileOnlyFillsACacheOnce) {
   EXPECT_EQ(second.out, "1 of 1 ops can be verified from the cache; 0 kernels compiled\n");
 }
 
+TEST(VerifyBenchTest, CompileOnlyCompilesEveryVariant) {
+  TemporaryFolder folder;
+  const CommandResult result =
+      RunCommand({"verify", "--compile-only", "--variants", "--gpu", "h200-sxm", "--hidden", "64",
+                  "--intermediate", "64", "--tokens", "1", "--cache-dir", folder.path("cache")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("15 of 15 ops can be verified from the cache"));
+}
+
+// How often each value of a field occurs in the list.
+template <typename Field>
+std::map<int, int> Occurrences(Field field) {
+  std::map<int, int> count;
+  for (const FfnProblem& problem : VariantsOf(DimK(64), DimN(64))) {
+    EXPECT_TRUE(FfnProblem::Create(problem).ok()) << problem.Name();
+    ++count[static_cast<int>(field(problem))];
+  }
+  return count;
+}
+
+TEST(VerifyBenchTest, VariantsHaveEveryValueTwice) {
+  const struct {
+    std::map<int, int> occurrences;
+    size_t num_values;
+  } fields[] = {{Occurrences([](const FfnProblem& p) { return p.dtype; }), 2},
+                {Occurrences([](const FfnProblem& p) { return p.activation; }), 5},
+                {Occurrences([](const FfnProblem& p) { return p.form; }), 2},
+                {Occurrences([](const FfnProblem& p) { return p.residual_mode; }), 4},
+                {Occurrences([](const FfnProblem& p) { return p.norm; }), 4},
+                {Occurrences([](const FfnProblem& p) { return p.rounding; }), 2},
+                {Occurrences([](const FfnProblem& p) { return p.up_bias * 2 + p.down_bias; }), 4}};
+  for (const auto& [occurrences, num_values] : fields) {
+    EXPECT_EQ(occurrences.size(), num_values);
+    for (const auto& [value, count] : occurrences) EXPECT_GE(count, 2) << value;
+  }
+}
+
+TEST(VerifyBenchTest, AVariantIsNamedByWhatItHas) {
+  FfnProblem problem = {.hidden = DimK(64), .intermediate = DimN(64)};
+  EXPECT_EQ(VariantName(problem), "bare");
+  problem.norm = Norm::kRms;
+  problem.residual_mode = ResidualMode::kAddBeforeNorm;
+  EXPECT_EQ(VariantName(problem), "rms_add_before_norm");
+  problem.down_bias = true;
+  problem.rounding = Rounding::kFused;
+  EXPECT_EQ(VariantName(problem), "rms_add_before_norm_down_bias_fused");
+}
+
 TEST(VerifyBenchTest, ADeclinedOpIsNoFailureOfCompileOnly) {
   const CommandResult result = RunCommand({"verify", "--compile-only", "--gpu", "h200-sxm",
-                                           "--model", "bench/models/facebook--opt-1.3b.json"});
+                                           "--model", "bench/models/openai--gpt-oss-120b.json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("0 of "));
 }
