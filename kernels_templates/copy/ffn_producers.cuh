@@ -119,7 +119,7 @@ __device__ __forceinline__ void ProduceActivations(const FfnParams& params,
 #pragma unroll
     for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
       ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x,
-                        k + box * kBoxK, 0, full);
+                        k + box * kBoxK, row, full);
     }
     cursor.Advance();
   }
