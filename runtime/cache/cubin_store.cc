@@ -71,6 +71,14 @@ absl::StatusOr<EntryMeta> ReadMetaOf(const std::string& folder) {
   return DecodeMeta(meta_text);
 }
 
+// Out of the way and gone, so that this build's entry takes its place.
+void RemoveStale(const std::string& root, const std::string& folder) {
+  if (!IsStale(ReadMetaOf(folder).status())) return;
+  const std::string aside = absl::StrCat(VersionFolder(root), "/", UniqueName(".tmp-stale-"));
+  std::string error_text;  // where it stays the kernel is kept in memory only
+  if (RenameFolder(folder, aside, &error_text) == RenameOutcome::kDone) RemoveFolder(aside);
+}
+
 absl::Status CheckText(const std::string& folder, const char* name, const std::string& checksum) {
   FUSEBOX_ASSIGN_OR_RETURN(const std::string text, ReadEntryFile(folder, name));
   if (TextChecksum(text) == checksum) return absl::OkStatus();
@@ -137,6 +145,12 @@ std::optional<CompiledKernel> CubinStore::Find(const KernelSource& source, int m
                    {"nvrtc", kernel->nvrtc_version}});
     } else if (absl::IsDataLoss(kernel.status())) {
       SetAsideIn(root, source, std::string(kernel.status().message()));
+    } else if (IsStale(kernel.status())) {
+      log_->Write(LogLevel::kInfo, "cache",
+                  {{"event", "stale"},
+                   {"kernel", source.name},
+                   {"entry", EntryFolder(root, source)},
+                   {"reason", kernel.status().message()}});
     } else if (!absl::IsNotFound(kernel.status())) {
       log_->Write(LogLevel::kWarn, "cache",
                   {{"event", "unreadable"}, {"reason", kernel.status().message()}});
@@ -170,6 +184,7 @@ absl::Status CubinStore::WriteEntry(const std::string& root, const KernelSource&
   FUSEBOX_RETURN_IF_ERROR(
       WriteNewFile(absl::StrCat(aside, "/", kMetaFile), EncodeMeta(source, kernel)));
   FUSEBOX_RETURN_IF_ERROR(SyncFolder(aside));
+  RemoveStale(root, EntryFolder(root, source));
   std::string error_text;
   switch (RenameFolder(aside, EntryFolder(root, source), &error_text)) {
     case RenameOutcome::kTargetExists:  // another process was first; its entry is as good as ours

@@ -26,7 +26,7 @@ struct CacheEntryReport {
   std::string digest;
   EntryMeta meta;       // empty fields where `status` is not OK
   int64_t bytes = 0;    // all files of the entry
-  absl::Status status;  // OK; DataLoss: corrupted; else unreadable
+  absl::Status status;  // OK; IsStale: another build's; DataLoss: corrupted; else unreadable
 };
 
 class CubinStore {
@@ -35,12 +35,13 @@ class CubinStore {
   // must outlive the store.
   CubinStore(std::vector<std::string> roots, const EventLog* log);
 
-  // An entry that is bad is set aside (renamed to .bad-*) and missed; one made by an NVRTC newer
-  // than `max_nvrtc_major`, which the driver could not load, is missed.
+  // An entry that is bad is set aside (renamed to .bad-*) and missed; one of another build's
+  // schema, or made by an NVRTC newer than `max_nvrtc_major`, which the driver could not load, is
+  // missed.
   std::optional<CompiledKernel> Find(const KernelSource& source, int max_nvrtc_major);
 
-  // OK also when another process was first. A failure changes nothing and is logged once for the
-  // store's life.
+  // OK also when another process was first. Replaces a stale entry. A failure changes nothing and
+  // is logged once for the store's life.
   absl::Status Store(const KernelSource& source, const CompiledKernel& kernel);
 
   // Sets the source's entry aside in every root: the driver refused it.

@@ -175,6 +175,21 @@ TEST_F(CubinStoreTest, SetsABadEntryAsideAndTakesItsPlaceAnew) {
   EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
 }
 
+TEST_F(CubinStoreTest, MissesAnotherBuildsEntryAndReplacesItWhenItIsMadeAgain) {
+  CubinStore store = Store({Root()});
+  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
+  const std::string entry = Entry(Root(), SmallKernel());
+  Overwrite(entry + "/meta.json", R"({"schema": 1, "launch": {"resident_ctas_per_sm": 1}})");
+  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
+  EXPECT_EQ(store.num_bad_entries(), 0u);
+  ASSERT_TRUE(fs::exists(entry)) << "another build may still want it";
+  EXPECT_TRUE(IsStale(store.List().at(0).status));
+  EXPECT_TRUE(IsStale(store.Verify().at(0).status));
+  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
+  EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
+  EXPECT_EQ(CountNames(Root() + "/v1", ".tmp-"), 0);
+}
+
 TEST_F(CubinStoreTest, SearchesAllRootsAndWritesTheFirstOnly) {
   ASSERT_TRUE(Store({Root("old")}).Store(SmallKernel(1), MadeUpKernel(1)).ok());
   CubinStore store = Store({Root("new"), Root("old")});
