@@ -41,8 +41,8 @@ absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
   if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
   if (config.cache_dirs.empty()) {
     return absl::InvalidArgumentError(
-        "there is no cache to warm (neither FUSEBOX_CACHE_DIR nor a home folder); pass "
-        "--cache-dir");
+        "there is no cache to warm: FUSEBOX_CACHE_DIR or --cache-dir names no folder, or neither "
+        "is given and there is no home folder; pass --cache-dir DIR");
   }
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ModelRequest> requests, ReadModelRequests(options.model));

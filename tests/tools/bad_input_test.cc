@@ -133,6 +133,12 @@ TEST(BadInputTest, ABadKnobNamesTheAcceptedValues) {
       HasSubstr("FUSEBOX_COMPILE=sometimes is not accepted; use background, block or never"));
 }
 
+TEST(BadInputTest, AListOfNoFoldersIsNoCache) {
+  const CommandResult result = RunCommand(WarmArguments(kModel), {{"FUSEBOX_CACHE_DIR", ":"}});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("FUSEBOX_CACHE_DIR or --cache-dir names no folder"));
+}
+
 TEST(BadInputTest, WithoutNvrtcMissingKernelsAreReportedAsMissing) {
   const CommandResult result =
       RunCommand(WarmArguments(kModel), {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
@@ -148,6 +154,48 @@ TEST(BadInputTest, DoctorSaysWhatIsWrong) {
   const CommandResult bad_profile = RunCommand({"doctor"}, {{"FUSEBOX_DEVICE_PROFILE", "h300"}});
   EXPECT_EQ(bad_profile.exit_code, 1);
   EXPECT_THAT(bad_profile.out, HasSubstr("\"h300\" is not known"));
+}
+
+TEST(BadInputTest, DoctorKeepsGoodKnobsInForceBesideABadOne) {
+  const TemporaryFolder folder;
+  const CommandResult result = RunCommand({"doctor"}, {{"FUSEBOX_PDL", "maybe"},
+                                                       {"FUSEBOX_COMPILE", "soon"},
+                                                       {"FUSEBOX_CACHE_DIR", folder.path("mine")}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("FUSEBOX_PDL=maybe is not accepted"),
+                                HasSubstr("FUSEBOX_COMPILE=soon is not accepted"),
+                                HasSubstr(folder.path("mine") + ": not there yet, can be made")));
+}
+
+TEST(BadInputTest, DoctorTriesWhatAnEngineWouldWriteTo) {
+  const TemporaryFolder folder;
+  const CommandResult log = RunCommand({"doctor"}, {{"FUSEBOX_LOG_FILE", "/nope/x"}});
+  EXPECT_EQ(log.exit_code, 1);
+  EXPECT_THAT(log.out, HasSubstr("FUSEBOX_LOG_FILE=/nope/x cannot be opened for appending"));
+  const CommandResult dump = RunCommand({"doctor"}, {{"FUSEBOX_DUMP_DIR", "/proc/nope"}});
+  EXPECT_THAT(dump.out, HasSubstr("FUSEBOX_DUMP_DIR=/proc/nope cannot be written"));
+  const CommandResult cache = RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", "/proc/nope"}});
+  EXPECT_THAT(cache.out, HasSubstr("/proc/nope: cannot be written"));
+  const CommandResult good = RunCommand({"doctor"}, {{"FUSEBOX_LOG_FILE", folder.path("log")},
+                                                     {"FUSEBOX_DUMP_DIR", folder.path("dump")},
+                                                     {"FUSEBOX_CACHE_DIR", folder.path("cache")}});
+  EXPECT_THAT(good.out, HasSubstr("all accepted"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "doctor left something behind";
+}
+
+TEST(BadInputTest, DoctorCountsAnotherBuildsKernelsAsStaleAndNotAsBad) {
+  const TemporaryFolder folder;
+  const std::string entry = folder.path("v1/sm_90a/" + std::string(32, 'a'));
+  std::filesystem::create_directories(entry);
+  WriteText(entry + "/meta.json", R"({"schema": 1})");
+  WriteText(entry + "/kernel.cubin", "");
+  const CommandResult doctor = RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", folder.path()}});
+  EXPECT_THAT(doctor.out, HasSubstr("1 kernels, 13 B, of them 1 of another build (misses); "));
+  for (const char* action : {"ls", "verify"}) {
+    const CommandResult cache = RunCommand({"cache", action, "--cache-dir", folder.path()});
+    EXPECT_EQ(cache.exit_code, 0) << cache.err;
+    EXPECT_THAT(cache.out, HasSubstr("stale: written by another build (schema 1"));
+  }
 }
 
 TEST(BadInputTest, DoctorWarnsOfACacheThatCannotBeWritten) {
