@@ -9,7 +9,8 @@
  * every other field you do not set. NULL options mean defaults. Dimensions and strides are in
  * elements; what counts bytes says so in its name. All functions are thread-safe, except that a
  * handle must not be destroyed while another call uses it. Nothing happens before the first call;
- * fork only before it. C99; no CUDA header. fusebox.hpp wraps this one to one. */
+ * fork only before it. dlclose is safe after the last handle is gone, and leaves the library in
+ * memory. C99; no CUDA header. fusebox.hpp wraps this one to one. */
 #ifndef FUSEBOX_FUSEBOX_H_
 #define FUSEBOX_FUSEBOX_H_
 
@@ -71,13 +72,14 @@ FUSEBOX_API const char* fusebox_last_error_message(void) FUSEBOX_NOEXCEPT;
 FUSEBOX_API fusebox_status fusebox_engine_create(const fusebox_engine_options* options,
                                                  fusebox_engine** out) FUSEBOX_NOEXCEPT;
 /* Waits for background work under way and drops what is queued. Ops and bindings not yet destroyed
- * stay usable for launches. NULL is fine. */
+ * stay usable for launches; log_callback is not called any more. NULL is fine. */
 FUSEBOX_API fusebox_status fusebox_engine_destroy(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
 
 /* Fixes the set of ready kernels: fusebox_op_is_ready does not change after it. Later prepares of
  * what is not ready answer NOT_READY. Call fusebox_engine_wait first where ranks must agree. */
 FUSEBOX_API fusebox_status fusebox_engine_freeze(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
-/* Waits for queued background work; negative: without limit. NOT_READY when the time is up. */
+/* Waits for queued background work; negative: without limit. NOT_READY when the time is up;
+ * OUT_OF_MEMORY, like op_prepare in the background, where the system starts no thread for it. */
 FUSEBOX_API fusebox_status fusebox_engine_wait(fusebox_engine* engine,
                                                int64_t timeout_ms) FUSEBOX_NOEXCEPT;
 FUSEBOX_API fusebox_status fusebox_engine_stats(const fusebox_engine* engine,

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/engine/kernel_dump.h"
+#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -105,9 +106,9 @@ void KernelService::Discard(const KernelSource& source, const std::string& reaso
 }
 
 absl::StatusOr<const NvrtcCompiler*> KernelService::Compiler() {
-  absl::call_once(looked_for_nvrtc_, [&] {
-    absl::StatusOr<std::shared_ptr<const NvrtcApi>> api =
-        LoadNvrtc(options_.toolkit_places, options_.nvrtc_path);
+  absl::call_once(looked_for_nvrtc_, [&] {  // nothing may leave it: every later call would hang
+    absl::StatusOr<std::shared_ptr<const NvrtcApi>> api = CatchExceptions(
+        [&] { return LoadNvrtc(options_.toolkit_places, options_.nvrtc_path); });
     nvrtc_status_ = api.status();
     if (!api.ok()) return;
     compiler_.emplace(*std::move(api));
