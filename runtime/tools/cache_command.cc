@@ -65,6 +65,9 @@ std::string AgeText(int64_t seconds) {
 }
 
 std::string StateText(const CacheEntryReport& entry) {
+  if (entry.status.ok() && !entry.text_fault.empty()) {
+    return absl::StrCat("OK; damaged text, kernel intact: ", entry.text_fault);
+  }
   if (entry.status.ok()) return "OK";
   return absl::StrCat(IsStale(entry.status) ? "stale: " : "bad: ", entry.status.message());
 }
@@ -109,6 +112,7 @@ void PrintJson(const std::vector<std::string>& roots,
       row["architecture"] = entry.meta.architecture;
       row["registers"] = entry.meta.resources.registers;
       row["nvrtc"] = entry.meta.nvrtc_version;
+      if (!entry.text_fault.empty()) row["text_fault"] = entry.text_fault;
     } else {
       row["sentence"] = std::string(entry.status.message());
     }
@@ -126,6 +130,11 @@ absl::Status RunCache(const CacheOptions& options, Depth depth) {
   const std::vector<CacheEntryReport> entries =
       depth == Depth::kVerify ? store.Verify() : store.List();
   options.json ? PrintJson(store.roots(), entries) : PrintText(store.roots(), entries);
+  const absl::Status roots = store.CheckRoots();
+  if (depth == Depth::kVerify && !roots.ok()) {
+    return absl::Status(roots.code(), absl::StrCat("not every root was verified: ", roots.message(),
+                                                   "; name roots that are there with --cache-dir"));
+  }
   const auto bad = std::count_if(entries.begin(), entries.end(), [](const CacheEntryReport& entry) {
     return !entry.status.ok() && !IsStale(entry.status);
   });
@@ -147,7 +156,8 @@ void AddAction(CLI::App& command, const char* name, const char* description, Dep
   action->add_flag("--json", options->json, "print JSON instead of a table");
   action->footer(absl::StrCat(
       ExitCodeHelp(), "\n1 where ",
-      depth == Depth::kVerify ? "a byte of an entry has changed"
+      depth == Depth::kVerify ? "a kernel or its metadata has changed, or a root cannot be read; "
+                                "kernel.cu and plan.json are for people, and only reported"
                               : "an entry's metadata is bad; `fusebox cache verify` checks bytes",
       ". Entries of other builds are listed as stale. Changes nothing."));
   action->callback([options, depth, &exit_code] {
