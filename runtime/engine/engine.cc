@@ -141,11 +141,14 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSou
                                            : CompilePermission::kAllowed;
   FUSEBOX_ASSIGN_OR_RETURN(ServedKernel served, kernels_->GetOrCompile(source, permission));
   auto loaded = LoadedKernel::Load(context_, source, *served.kernel);
-  if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled) {
-    // An entry that this driver cannot load is a bad one: once more, from the source.
-    kernels_->Discard(source, std::string(loaded.status().message()));
-    FUSEBOX_ASSIGN_OR_RETURN(served, kernels_->GetOrCompile(source, permission));
+  if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled &&
+      permission == CompilePermission::kAllowed) {
+    // Either the entry is bad or the host is: one that refuses a fresh kernel too keeps the entry.
+    const std::string reason(loaded.status().message());
+    FUSEBOX_ASSIGN_OR_RETURN(served.kernel, kernels_->CompileAnew(source));
+    served.origin = KernelOrigin::kCompiled;
     loaded = LoadedKernel::Load(context_, source, *served.kernel);
+    if (loaded.ok()) kernels_->Replace(source, *served.kernel, reason);
   }
   FUSEBOX_RETURN_IF_ERROR(loaded.status());
   log_->Write(LogLevel::kInfo, "load",

@@ -113,7 +113,7 @@ TEST_F(EngineTest, LoadsOnceForSixteenThreads) {
   EXPECT_EQ(Stats(engine_).kernels_ready, 1u);
 }
 
-TEST_F(EngineTest, SetsAnEntryAsideThatTheDriverRefuses) {
+TEST_F(EngineTest, KeepsAnEntryThatItCannotMakeAgain) {
   engine_ = MakeEngine([](EngineSettings& s) {
     s.config.compile_mode = CompileMode::kBlock;
     s.config.nvrtc_path = "/nonexistent/libnvrtc.so";
@@ -122,9 +122,23 @@ TEST_F(EngineTest, SetsAnEntryAsideThatTheDriverRefuses) {
   WarmCache(op_);
   driver_.failures["cuLibraryLoadData"] = CUDA_ERROR_INVALID_IMAGE;
   EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE);  // the rebuild has no NVRTC here
-  EXPECT_EQ(Stats(engine_).cache_bad_entries, 1u);
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 0u);
   driver_.failures.clear();
-  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE) << "the entry should have been set aside";
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << LastError();
+}
+
+TEST_F(EngineTest, SetsNothingAsideWhenItMayNotCompile) {
+  engine_ = MakeEngine();
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  for (const CUresult result : {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN}) {
+    driver_.failures["cuLibraryLoadData"] = result;
+    EXPECT_NE(Prepare(op_, {8}), FUSEBOX_OK);
+  }
+  driver_.failures.clear();
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 0u);
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << LastError();
 }
 
 TEST_F(EngineTest, RefusesAPlanThatDoesNotFitThisVeryGpu) {
