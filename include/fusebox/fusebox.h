@@ -66,8 +66,9 @@ FUSEBOX_API const char* fusebox_status_string(fusebox_status status) FUSEBOX_NOE
  * limit it met, what to do. Empty before the first. Valid until the thread's next such call. */
 FUSEBOX_API const char* fusebox_last_error_message(void) FUSEBOX_NOEXCEPT;
 
-/* UNAVAILABLE: no driver, no such GPU, or not a Hopper. INVALID_ARGUMENT: an option or a FUSEBOX_
- * variable is wrong. The device's primary context is retained until the engine and its ops are
+/* UNAVAILABLE: no driver, no such GPU, or not a Hopper; to plan and compile all the same, use
+ * device ordinal -1 with a device profile. INVALID_ARGUMENT: an option or a FUSEBOX_ variable is
+ * wrong. The device's primary context is retained until the engine and its ops are
  * gone; the current context stays. */
 FUSEBOX_API fusebox_status fusebox_engine_create(const fusebox_engine_options* options,
                                                  fusebox_engine** out) FUSEBOX_NOEXCEPT;
@@ -92,8 +93,9 @@ FUSEBOX_API fusebox_status fusebox_engine_stats_text(const fusebox_engine* engin
 
 /* Loads or compiles the kernels for these token counts, each rounded up to its tile (8, 16, 32).
  * Every count is tried; the status is the first one that is not OK. Background: OK means queued;
- * see fusebox_op_is_ready. Not during stream capture on this thread. COMPILE_FAILED, UNAVAILABLE
- * (no NVRTC; the plan does not fit this very GPU), DECLINED. */
+ * see fusebox_op_is_ready. Not during stream capture on this thread. NOT_READY (in no cache, and
+ * the compile mode is never; or the engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC; the
+ * plan does not fit this very GPU), DECLINED. */
 FUSEBOX_API fusebox_status fusebox_op_prepare(fusebox_op* op, const int32_t* tokens,
                                               size_t num_tokens,
                                               fusebox_prepare_mode mode) FUSEBOX_NOEXCEPT;

@@ -65,7 +65,7 @@ absl::StatusOr<KernelService::Kernel> KernelService::FindOrCompile(const KernelS
   counters_->cache_misses.Add();
   if (permission == CompilePermission::kCachesOnly) {
     return absl::UnavailableError(absl::StrCat(
-        "not_ready: ", source.name,
+        source.name,
         " is in no cache and compiling is not allowed (FUSEBOX_COMPILE=never); warm the "
         "cache with `fusebox warm`, and run your own path meanwhile"));
   }

@@ -18,7 +18,7 @@ TEST(LoadDriverTest, SaysWhatIsMissingWithoutADriver) {
   const auto api = LoadDriverFrom("libfusebox_no_such_driver.so.1");
   ASSERT_EQ(api.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(api.status().message()),
-              HasSubstr("install the NVIDIA driver, or use device ordinal -1"));
+              HasSubstr("install the NVIDIA driver; without one Fusebox only plans and compiles"));
 }
 
 TEST(LoadDriverTest, RefusesALibraryThatIsNoDriver) {

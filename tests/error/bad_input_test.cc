@@ -1,5 +1,5 @@
-// Every mistake of a caller ends in the status that API.md names and a sentence; nothing crashes,
-// nothing is enqueued.
+// Every mistake of a caller ends in the status that the headers name and a sentence; nothing
+// crashes, nothing is enqueued.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
