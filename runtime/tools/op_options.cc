@@ -70,7 +70,12 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
 }
 
 absl::StatusOr<FfnProblem> ProblemFrom(const OpOptions& options) {
-  if (options.hidden == 0 || options.intermediate == 0) {
+  if ((options.hidden == 0) != (options.intermediate == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.hidden == 0 ? "--hidden" : "--intermediate",
+                     " is missing; an op has both --hidden N and --intermediate N"));
+  }
+  if (options.hidden == 0) {
     return absl::InvalidArgumentError(
         "no op is named; pass --model FILE, or --hidden N and --intermediate N");
   }

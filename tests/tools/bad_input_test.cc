@@ -27,7 +27,7 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
   const Case cases[] = {
       {{}, "fusebox: A subcommand is required; accepted: warm plan verify bench doctor cache"},
       {{"bake"}, "accepted: warm plan verify bench doctor cache"},
-      {{"warm"}, "--model is required"},
+      {{"warm"}, "fusebox warm: --model is required"},
       {{"warm", "--model", kModel}, "pass --gpu with one of"},
       {{"warm", "--model", kModel, "--gpu", "h300"}, "\"h300\" is not known; known: "},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "eight"}, "eight"},
@@ -40,6 +40,8 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--jobs", "0"}, "--jobs"},
       {{"plan", "--gpu", "h200-sxm"},
        "no op is named; pass --model FILE, or --hidden N and --intermediate N"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64"}, "--intermediate is missing"},
+      {{"cache", "ls", "--plan"}, "fusebox cache ls: "},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "-8", "--intermediate", "64"}, "hidden is -8"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "1000000000000"},
        "intermediate is 1000000000000"},
@@ -109,6 +111,23 @@ TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("declined: architecture"),
                                 HasSubstr("\"gemma2\" is not served; this version serves llama"),
                                 HasSubstr("every op is declined: no kernel was made")));
+  const size_t first = result.out.find("is not served");
+  EXPECT_EQ(result.out.find("is not served", first + 1), std::string::npos) << "said twice";
+  std::vector<std::string> arguments = WarmArguments(path);
+  arguments.push_back("--json");
+  const nlohmann::json json = RunCommand(arguments).Json();
+  EXPECT_EQ(json["kernels"][0]["rule"], "architecture");
+  EXPECT_THAT(json["kernels"][0]["sentence"].get<std::string>(), HasSubstr("is not served"));
+}
+
+TEST(BadInputTest, NamesThatAreNoKnobsAreWarnedOf) {
+  const CommandResult plan =
+      RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64"},
+                 {{"FUSEBOX_PDLL", "0"}});
+  EXPECT_EQ(plan.exit_code, 0);
+  EXPECT_THAT(plan.err, HasSubstr("fusebox plan: warning: FUSEBOX_PDLL is no knob"));
+  const CommandResult warm = RunCommand(WarmArguments("none.json"), {{"FUSEBOX_CACHE", "x"}});
+  EXPECT_THAT(warm.err, HasSubstr("fusebox warm: warning: FUSEBOX_CACHE is no knob"));
 }
 
 TEST(BadInputTest, BiasesAreDeclinedByRule) {

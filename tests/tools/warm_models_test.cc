@@ -44,7 +44,8 @@ TEST(WarmModelsTest, EveryModelIsCompiledWithoutSpillsOrDeclinedByRule) {
   EXPECT_GE(made["totals"]["compiled"], 100);
   for (const auto& kernel : made["kernels"]) {
     if (kernel["outcome"] == "declined") {
-      EXPECT_THAT(kernel["sentence"].get<std::string>(), MatchesRegex("[a-z_0-9]+: .+"));
+      EXPECT_THAT(kernel["rule"].get<std::string>(), MatchesRegex("[a-z_0-9]+"));
+      EXPECT_NE(kernel["sentence"], "");
       continue;
     }
     EXPECT_EQ(kernel["outcome"], "compiled") << kernel;
