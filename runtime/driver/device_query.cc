@@ -61,7 +61,7 @@ absl::StatusOr<DeviceReport> QueryDevice(const DriverApi& api, int ordinal) {
         "profile that is named");
   }
   if (ordinal < 0 || ordinal >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("device: ordinal ", ordinal,
+    return absl::FailedPreconditionError(absl::StrCat("device: ordinal ", ordinal,
                                                    " does not exist; the driver reports ", count,
                                                    " GPU(s), numbered from 0"));
   }

@@ -55,7 +55,7 @@ TEST(DeviceQueryTest, ReadsAnH200) {
 TEST(DeviceQueryTest, RefusesAnOrdinalThatDoesNotExist) {
   FakeDriver::Reset().device_count = 2;
   const auto device = QueryDevice(*FakeDriver::Instance().Api(), 2);
-  ASSERT_TRUE(absl::IsInvalidArgument(device.status()));
+  ASSERT_TRUE(absl::IsFailedPrecondition(device.status()));
   EXPECT_EQ(device.status().message(),
             "device: ordinal 2 does not exist; the driver reports 2 GPU(s), numbered from 0");
 }
