@@ -1,5 +1,8 @@
 #include "runtime/trace/event_log.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -92,6 +95,25 @@ class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
   void* user_;
 };
 
+// Null, with errno, when that fails. Waits for nothing: a pipe without a reader is ENXIO; one with
+// a reader (/dev/stderr of a service) and a device serve.
+std::FILE* OpenForAppending(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) return nullptr;
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  std::FILE* file = nullptr;
+  if (flags >= 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0) {
+    file = ::fdopen(descriptor, "a");
+  }
+  if (file == nullptr) {
+    const int error = errno;
+    ::close(descriptor);
+    errno = error;
+  }
+  return file;
+}
+
 void AppendValue(std::string_view value, std::string* line) {
   if (!value.empty() && value.find_first_of(" \t\n\r\"=") == std::string_view::npos) {
     line->append(value);
@@ -146,11 +168,12 @@ absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Create(const Options& option
   }
   spdlog::sink_ptr sink;
   if (!options.file.empty()) {
-    std::FILE* file = std::fopen(options.file.c_str(), "ae");
+    std::FILE* file = OpenForAppending(options.file);
     if (file == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("FUSEBOX_LOG_FILE=", options.file, " cannot be opened for appending (",
-                       std::strerror(errno), "); name a file in a folder that exists"));
+                       errno == ENXIO ? "a pipe that nobody reads" : std::strerror(errno),
+                       "); name a file in a folder that exists"));
     }
     sink = std::make_shared<StreamSink>(file, true);
   } else {
