@@ -107,7 +107,8 @@ FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32
                                                      size_t* out_bytes) FUSEBOX_NOEXCEPT;
 /* Fills the caller's device memory (256-byte aligned) on the caller's stream, once, before its
  * first launch; launches leave it as they found it. Again after other work wrote to it. One
- * workspace serves all ops of an engine on a stream, if it has the largest one's size. */
+ * workspace serves all ops of an engine on a stream, if it has the largest one's size. An engine
+ * remembers thousands of them (16384 slots), then forgets the one initialised longest ago. */
 FUSEBOX_API fusebox_status fusebox_workspace_init(const fusebox_op* op, void* workspace,
                                                   size_t workspace_bytes,
                                                   struct CUstream_st* stream) FUSEBOX_NOEXCEPT;
