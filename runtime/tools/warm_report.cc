@@ -188,7 +188,7 @@ std::string WarmReport::ToJson() const {
                     {"missing", Count(WarmOutcome::kMissing)},
                     {"median_compile_ms", MedianCompileMs()},
                     {"seconds", seconds}};
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fusebox
