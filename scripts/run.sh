@@ -19,7 +19,7 @@ if ! has_cuda_headers; then
   exit 1
 fi
 cmake --preset release
-cmake --build --preset release --target fusebox_cli
+cmake --build --preset release --target fusebox fusebox_cli
 
 command=build/release/bin/fusebox
 "$command" warm --model "$model" --gpu h200-sxm --tokens 1,8,16,32

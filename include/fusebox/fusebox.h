@@ -9,7 +9,8 @@
  * every other field you do not set. NULL options mean defaults. Dimensions and strides are in
  * elements; what counts bytes says so in its name. All functions are thread-safe, except that a
  * handle must not be destroyed while another call uses it. Nothing happens before the first call;
- * fork only before it. C99; no CUDA header. fusebox.hpp wraps this one to one. */
+ * fork only before it. dlclose is safe after the last handle is gone, and leaves the library in
+ * memory. C99; no CUDA header. fusebox.hpp wraps this one to one. */
 #ifndef FUSEBOX_FUSEBOX_H_
 #define FUSEBOX_FUSEBOX_H_
 
@@ -65,19 +66,21 @@ FUSEBOX_API const char* fusebox_status_string(fusebox_status status) FUSEBOX_NOE
  * limit it met, what to do. Empty before the first. Valid until the thread's next such call. */
 FUSEBOX_API const char* fusebox_last_error_message(void) FUSEBOX_NOEXCEPT;
 
-/* UNAVAILABLE: no driver, no such GPU, or not a Hopper. INVALID_ARGUMENT: an option or a FUSEBOX_
- * variable is wrong. The device's primary context is retained until the engine and its ops are
+/* UNAVAILABLE: no driver, no such GPU, or not a Hopper; to plan and compile all the same, use
+ * device ordinal -1 with a device profile. INVALID_ARGUMENT: an option or a FUSEBOX_ variable is
+ * wrong. The device's primary context is retained until the engine and its ops are
  * gone; the current context stays. */
 FUSEBOX_API fusebox_status fusebox_engine_create(const fusebox_engine_options* options,
                                                  fusebox_engine** out) FUSEBOX_NOEXCEPT;
 /* Waits for background work under way and drops what is queued. Ops and bindings not yet destroyed
- * stay usable for launches. NULL is fine. */
+ * stay usable for launches; log_callback is not called any more. NULL is fine. */
 FUSEBOX_API fusebox_status fusebox_engine_destroy(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
 
 /* Fixes the set of ready kernels: fusebox_op_is_ready does not change after it. Later prepares of
  * what is not ready answer NOT_READY. Call fusebox_engine_wait first where ranks must agree. */
 FUSEBOX_API fusebox_status fusebox_engine_freeze(fusebox_engine* engine) FUSEBOX_NOEXCEPT;
-/* Waits for queued background work; negative: without limit. NOT_READY when the time is up. */
+/* Waits for queued background work; negative: without limit. NOT_READY when the time is up;
+ * OUT_OF_MEMORY, like op_prepare in the background, where the system starts no thread for it. */
 FUSEBOX_API fusebox_status fusebox_engine_wait(fusebox_engine* engine,
                                                int64_t timeout_ms) FUSEBOX_NOEXCEPT;
 FUSEBOX_API fusebox_status fusebox_engine_stats(const fusebox_engine* engine,
@@ -90,8 +93,9 @@ FUSEBOX_API fusebox_status fusebox_engine_stats_text(const fusebox_engine* engin
 
 /* Loads or compiles the kernels for these token counts, each rounded up to its tile (8, 16, 32).
  * Every count is tried; the status is the first one that is not OK. Background: OK means queued;
- * see fusebox_op_is_ready. Not during stream capture on this thread. COMPILE_FAILED, UNAVAILABLE
- * (no NVRTC; the plan does not fit this very GPU), DECLINED. */
+ * see fusebox_op_is_ready. Not during stream capture on this thread. NOT_READY (in no cache, and
+ * the compile mode is never; or the engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC; the
+ * plan does not fit this very GPU), DECLINED. */
 FUSEBOX_API fusebox_status fusebox_op_prepare(fusebox_op* op, const int32_t* tokens,
                                               size_t num_tokens,
                                               fusebox_prepare_mode mode) FUSEBOX_NOEXCEPT;
@@ -103,7 +107,8 @@ FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32
                                                      size_t* out_bytes) FUSEBOX_NOEXCEPT;
 /* Fills the caller's device memory (256-byte aligned) on the caller's stream, once, before its
  * first launch; launches leave it as they found it. Again after other work wrote to it. One
- * workspace serves all ops of an engine on a stream, if it has the largest one's size. */
+ * workspace serves all ops of an engine on a stream, if it has the largest one's size. An engine
+ * remembers thousands of them (16384 slots), then forgets the one initialised longest ago. */
 FUSEBOX_API fusebox_status fusebox_workspace_init(const fusebox_op* op, void* workspace,
                                                   size_t workspace_bytes,
                                                   struct CUstream_st* stream) FUSEBOX_NOEXCEPT;

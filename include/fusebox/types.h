@@ -24,7 +24,7 @@ enum {
   FUSEBOX_INTERNAL = 8 /* a mistake of Fusebox: please report */
 };
 
-/* Opaque handles; API.md and fusebox.h say who owns what and for how long. */
+/* Opaque handles; fusebox.h and ffn.h say who owns what and for how long. */
 typedef struct fusebox_engine fusebox_engine;
 typedef struct fusebox_op fusebox_op;
 typedef struct fusebox_binding fusebox_binding;

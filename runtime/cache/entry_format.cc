@@ -92,9 +92,8 @@ class FieldReader {
   bool complete_ = true;
 };
 
-bool ReadMeta(const Json& json, int* schema, EntryMeta* meta) {
+bool ReadMeta(const Json& json, EntryMeta* meta) {
   FieldReader top(json);
-  top.ReadInteger("schema", schema);
   top.Read("digest", &meta->digest);
   top.Read("name", &meta->name);
   top.Read("entry", &meta->entry);
@@ -143,16 +142,21 @@ std::string EncodeMeta(const KernelSource& source, const CompiledKernel& kernel)
   return MetaText(meta);
 }
 
+bool IsStale(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
+
 absl::StatusOr<EntryMeta> DecodeMeta(std::string_view meta_text) {
   const Json json = Json::parse(meta_text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::DataLossError("meta.json is no JSON object");
-  int schema = 0;
-  EntryMeta meta;
-  if (!ReadMeta(json, &schema, &meta)) return absl::DataLossError("meta.json lacks a field");
+  int64_t schema = 0;
+  FieldReader reader(json);
+  reader.ReadInteger("schema", &schema);
+  if (!reader.complete()) return absl::DataLossError("meta.json has no schema");
   if (schema != kEntrySchema) {
-    return absl::DataLossError(
-        absl::StrCat("meta.json has schema ", schema, ", not ", kEntrySchema));
+    return absl::FailedPreconditionError(absl::StrCat("written by another build (schema ", schema,
+                                                      ", this one has ", kEntrySchema, ")"));
   }
+  EntryMeta meta;
+  if (!ReadMeta(json, &meta)) return absl::DataLossError("meta.json lacks a field");
   // Anything that parses and yet is not what was written: white space, order, doubled keys.
   if (MetaText(meta) != meta_text) return absl::DataLossError("meta.json is not as it was written");
   return meta;

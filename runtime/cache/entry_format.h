@@ -1,8 +1,7 @@
 // The files of one cache entry: kernel.cubin, meta.json (how to launch it, what the compiler said,
 // one checksum over both), and for people kernel.cu and plan.json. Invariant: DecodeEntry accepts
-// exactly what EncodeEntry wrote; a changed byte of cubin or metadata is DataLoss. Pure functions.
-// The layout is part of the cache schema: a change of it raises kEntrySchema and the version
-// folder.
+// exactly what EncodeMeta wrote; a changed byte of cubin or metadata is DataLoss. Another build's
+// schema is no damage but Stale: a miss that may be replaced. Pure functions.
 #ifndef FUSEBOX_RUNTIME_CACHE_ENTRY_FORMAT_H_
 #define FUSEBOX_RUNTIME_CACHE_ENTRY_FORMAT_H_
 
@@ -16,7 +15,10 @@
 
 namespace fusebox {
 
-constexpr int kEntrySchema = 1;
+// Raised whenever the text of meta.json changes: fields, names, types, order, white space. Without
+// it a good entry of another build counts as damaged; entry_format_test holds the text.
+// 1: with and, later, without launch.resident_ctas_per_sm. 2: as 1 without it.
+constexpr int kEntrySchema = 2;
 constexpr char kCubinFile[] = "kernel.cubin";
 constexpr char kMetaFile[] = "meta.json";
 constexpr char kSourceFile[] = "kernel.cu";
@@ -42,9 +44,12 @@ struct EntryMeta {
 // The text of meta.json.
 std::string EncodeMeta(const KernelSource& source, const CompiledKernel& kernel);
 
-// Checks everything in meta.json but the checksum, which needs the cubin. DataLoss.
+// True for the status of an entry in another build's schema.
+bool IsStale(const absl::Status& status);
+
+// Checks everything in meta.json but the checksum, which needs the cubin. DataLoss, or Stale.
 absl::StatusOr<EntryMeta> DecodeMeta(std::string_view meta_text);
-// DecodeMeta, and the checksum over `cubin` and metadata. DataLoss.
+// DecodeMeta, and the checksum over `cubin` and metadata. DataLoss, or Stale.
 absl::StatusOr<EntryMeta> DecodeEntry(std::string_view meta_text, std::string_view cubin);
 
 std::string TextChecksum(std::string_view text);

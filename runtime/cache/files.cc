@@ -9,9 +9,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <functional>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "src/base/status.h"
@@ -28,6 +32,7 @@ constexpr size_t kMaxFileBytes = size_t{64}
 absl::Status FileError(std::string_view action, const std::string& path, int error) {
   const std::string message = absl::StrCat(action, " ", path, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
+  if (error == ELOOP || error == EISDIR || error == EFBIG) return absl::DataLossError(message);
   return absl::UnavailableError(message);
 }
 
@@ -71,8 +76,13 @@ absl::Status WriteAll(int descriptor, std::string_view bytes, const std::string&
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  UniqueFile file(OpenRetrying(path, O_RDONLY));
+  UniqueFile file(OpenRetrying(path, O_RDONLY | O_NONBLOCK));
   if (file.get() < 0) return FileError("opening", path, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return FileError("looking at", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return absl::DataLossError(absl::StrCat("reading ", path, ": it is no regular file"));
+  }
   std::string bytes;
   while (true) {
     const size_t old_size = bytes.size();
@@ -128,6 +138,41 @@ absl::StatusOr<std::string> MakeUniqueFolder(const std::string& parent, std::str
 bool IsFolder(const std::string& path) {
   std::error_code error;
   return fs::is_directory(path, error);
+}
+
+bool NameExists(const std::string& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+absl::Status CheckFolder(const std::string& path) {
+  UniqueFile folder(OpenRetrying(path, O_RDONLY | O_DIRECTORY));
+  if (folder.get() < 0) return FileError("opening", path, errno);
+  if (::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) {
+    return FileError("opening", path, errno);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> NewestFirst(const std::string& path, std::string_view prefix) {
+  std::vector<std::pair<std::pair<int64_t, int64_t>, std::string>> names;
+  for (std::string& name : ListFolder(path)) {
+    struct stat status = {};
+    if (!absl::StartsWith(name, prefix)) continue;
+    if (::lstat(absl::StrCat(path, "/", name).c_str(), &status) != 0) continue;
+    // A rename is a change of status.
+    names.push_back({{status.st_ctim.tv_sec, status.st_ctim.tv_nsec}, std::move(name)});
+  }
+  std::sort(names.begin(), names.end(), std::greater<>());
+  std::vector<std::string> sorted;
+  for (auto& [time, name] : names) sorted.push_back(std::move(name));
+  return sorted;
+}
+
+int64_t SecondsSinceChange(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return -1;
+  return static_cast<int64_t>(std::time(nullptr)) - static_cast<int64_t>(status.st_mtim.tv_sec);
 }
 
 std::vector<std::string> ListFolder(const std::string& path) {

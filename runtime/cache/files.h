@@ -3,6 +3,7 @@
 #ifndef FUSEBOX_RUNTIME_CACHE_FILES_H_
 #define FUSEBOX_RUNTIME_CACHE_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,9 @@
 
 namespace fusebox {
 
-// NotFound when there is no such file; Unavailable for any other failure.
+// NotFound when there is no such file; DataLoss for what can never be read as one of our files (no
+// regular file, a loop of links, too large); Unavailable for any other failure. Never blocks on a
+// pipe.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Creates `path`, which must not exist; written, fsynced and closed, each checked.
 absl::Status WriteNewFile(const std::string& path, std::string_view bytes);
@@ -24,8 +27,16 @@ absl::StatusOr<std::string> MakeUniqueFolder(const std::string& parent, std::str
 // A name that nobody else makes: `<prefix><pid>-<random>`.
 std::string UniqueName(std::string_view prefix);
 bool IsFolder(const std::string& path);
+// Whether anything has that name: also a link to nothing.
+bool NameExists(const std::string& path);
+// NotFound or Unavailable for a folder whose names cannot be read.
+absl::Status CheckFolder(const std::string& path);
 // Names in the folder, sorted; empty when it cannot be read.
 std::vector<std::string> ListFolder(const std::string& path);
+// Names in the folder that begin with `prefix`, the one that was last changed or renamed first.
+std::vector<std::string> NewestFirst(const std::string& path, std::string_view prefix);
+// Seconds since the folder's names last changed; negative for a time to come, or an unknown one.
+int64_t SecondsSinceChange(const std::string& path);
 // As far as it goes; failures are ignored.
 void RemoveFolder(const std::string& path);
 

@@ -28,6 +28,11 @@ bool IsDirectory(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
+bool IsFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
 bool Exists(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
@@ -79,6 +84,10 @@ std::string Unfitness(NvrtcApi* api) {
 
 // Empty when `candidate` was opened into `api`, else the reason.
 std::string Open(const std::string& candidate, NvrtcApi* api) {
+  // The loader would wait for a pipe's writer.
+  if (candidate.find('/') != std::string::npos && Exists(candidate) && !IsFile(candidate)) {
+    return "is no regular file";
+  }
   void* library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return "is not there or cannot be opened";
 #define FUSEBOX_SYMBOL_TEXT(symbol) #symbol

@@ -64,15 +64,22 @@ std::string ProgramLog(const NvrtcApi& api, nvrtcProgram program) {
   return WithoutTimings(log);
 }
 
+// The failure of a call beside the compilation, or an unreadable log: the kernel is not to be had
+// from this NVRTC, as if it had refused it.
+absl::Status MarkCompileFailure(absl::Status status, const std::string& log) {
+  if (absl::IsInternal(status)) status.SetPayload(kCompileFailurePayload, absl::Cord(log));
+  return status;
+}
+
 absl::Status CompileFailure(const NvrtcApi& api, nvrtcResult result, const KernelSource& source,
                             const std::string& log) {
   if (result == NVRTC_ERROR_OUT_OF_MEMORY) return NvrtcStatus(api, result, "nvrtcCompileProgram");
-  absl::Status status = absl::InternalError(absl::StrCat(
-      "nvrtc ", api.VersionString(), " refused ", source.name, " (", api.GetErrorString(result),
-      "): ", absl::StrJoin(absl::StrSplit(log.substr(0, kLogHeadBytes), '\n'), " | "),
-      "; set FUSEBOX_DUMP_DIR to keep source and log, and run your own path"));
-  status.SetPayload(kCompileFailurePayload, absl::Cord(log));
-  return status;
+  return MarkCompileFailure(
+      absl::InternalError(absl::StrCat(
+          "nvrtc ", api.VersionString(), " refused ", source.name, " (", api.GetErrorString(result),
+          "): ", absl::StrJoin(absl::StrSplit(log.substr(0, kLogHeadBytes), '\n'), " | "),
+          "; set FUSEBOX_DUMP_DIR to keep source and log, and run your own path")),
+      log);
 }
 
 absl::StatusOr<std::string> Cubin(const NvrtcApi& api, nvrtcProgram program) {
@@ -87,8 +94,9 @@ absl::StatusOr<std::string> Cubin(const NvrtcApi& api, nvrtcProgram program) {
 }  // namespace
 
 absl::StatusOr<CompiledKernel> NvrtcCompiler::Compile(const KernelSource& source) const {
-  FUSEBOX_ASSIGN_OR_RETURN(const nvrtcProgram raw_program, CreateProgram(*api_, source));
-  const UniqueProgram program(*api_, raw_program);
+  const absl::StatusOr<nvrtcProgram> raw_program = CreateProgram(*api_, source);
+  if (!raw_program.ok()) return MarkCompileFailure(raw_program.status(), "");
+  const UniqueProgram program(*api_, *raw_program);
 
   std::vector<const char*> options;
   for (const std::string& flag : source.flags) options.push_back(flag.c_str());
@@ -107,8 +115,12 @@ absl::StatusOr<CompiledKernel> NvrtcCompiler::Compile(const KernelSource& source
                         .nvrtc_major = api_->major,
                         .milliseconds = elapsed.count()};
   if (result != NVRTC_SUCCESS) return CompileFailure(*api_, result, source, kernel.log);
-  FUSEBOX_ASSIGN_OR_RETURN(kernel.resources, ParsePtxasReport(kernel.log));
-  FUSEBOX_ASSIGN_OR_RETURN(kernel.cubin, Cubin(*api_, program.get()));
+  const absl::StatusOr<KernelResources> resources = ParsePtxasReport(kernel.log);
+  if (!resources.ok()) return MarkCompileFailure(resources.status(), kernel.log);
+  absl::StatusOr<std::string> cubin = Cubin(*api_, program.get());
+  if (!cubin.ok()) return MarkCompileFailure(cubin.status(), kernel.log);
+  kernel.resources = *resources;
+  kernel.cubin = *std::move(cubin);
   return kernel;
 }
 

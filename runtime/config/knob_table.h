@@ -18,7 +18,7 @@ FUSEBOX_KNOB(NVRTC_PATH, "", "NVRTC's file or its folder; when set, no other pla
 FUSEBOX_KNOB(DEVICE_PROFILE, "", "name of the GPU profile to plan for; empty: by the GPU's name")
 FUSEBOX_KNOB(LOG_LEVEL, "warn", "trace, debug, info, warn, error or off")
 FUSEBOX_KNOB(LOG_FILE, "", "file to append the log to; empty: standard error")
-FUSEBOX_KNOB(PDL, "1", "programmatic dependent launch: 0 or 1")
+FUSEBOX_KNOB(PDL, "1", "programmatic dependent launch: 0, false, off or no; 1, true, on or yes")
 FUSEBOX_KNOB(
     DUMP_DIR, "",
     "folder that gets plan, source, cubin, log and a reproduce script of each kernel compiled")

@@ -57,11 +57,11 @@ absl::StatusOr<DeviceReport> QueryDevice(const DriverApi& api, int ordinal) {
   FUSEBOX_ASSIGN_OR_RETURN(const int count, CountDevices(api));
   if (count == 0) {
     return absl::FailedPreconditionError(
-        "device: the driver reports no GPU; use device ordinal -1 with a device profile to plan "
-        "and compile only");
+        "device: the driver reports no GPU; without one Fusebox only plans and compiles, for a GPU "
+        "profile that is named");
   }
   if (ordinal < 0 || ordinal >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("device: ordinal ", ordinal,
+    return absl::FailedPreconditionError(absl::StrCat("device: ordinal ", ordinal,
                                                    " does not exist; the driver reports ", count,
                                                    " GPU(s), numbered from 0"));
   }

@@ -30,7 +30,7 @@ struct DeviceReport {
   bool cooperative_launch = false;
 };
 
-// InvalidArgument for an ordinal that does not exist, with the number of GPUs there are.
+// FailedPrecondition for an ordinal that does not exist, with the number of GPUs there are.
 absl::StatusOr<DeviceReport> QueryDevice(const DriverApi& api, int ordinal);
 absl::StatusOr<int> CountDevices(const DriverApi& api);
 

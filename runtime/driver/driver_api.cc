@@ -40,10 +40,10 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> LoadDriver() {
 absl::StatusOr<std::shared_ptr<const DriverApi>> LoadDriverFrom(const std::string& library_name) {
   void* library = dlopen(library_name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("driver: ", library_name, " cannot be opened (", dlerror(),
-                     "); install the NVIDIA driver, or use device ordinal -1 with a device "
-                     "profile to plan and compile only"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "driver: ", library_name, " cannot be opened (", dlerror(),
+        "); install the NVIDIA driver; without one Fusebox only plans and compiles, for "
+        "a GPU profile that is named"));
   }
   auto api = std::make_shared<DriverApi>();
   const char* missing = ResolveAll(library, api.get());

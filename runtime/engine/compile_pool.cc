@@ -5,6 +5,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/engine/start_threads.h"
+#include "src/base/status.h"
+
 namespace fusebox {
 namespace {
 
@@ -28,8 +32,9 @@ class SignalBlock {
 
 }  // namespace
 
-CompilePool::CompilePool(int num_threads, std::function<void()> on_idle)
-    : num_threads_(num_threads), on_idle_(std::move(on_idle)) {}
+CompilePool::CompilePool(int num_threads, std::function<void()> on_idle,
+                         std::function<void(const absl::Status&)> on_failure)
+    : num_threads_(num_threads), on_idle_(std::move(on_idle)), on_failure_(std::move(on_failure)) {}
 
 CompilePool::~CompilePool() { Stop(); }
 
@@ -37,9 +42,9 @@ void CompilePool::Start() {
   absl::MutexLock lock(&mutex_);
   if (stopped_ || !threads_.empty()) return;
   const SignalBlock block;
-  for (int i = 0; i < num_threads_; ++i) {
-    threads_.emplace_back([this, watches = i == 0] { Work(watches); });
-  }
+  threads_ = StartThreads(num_threads_, [this](int index) {
+    return std::thread([this, watches = index == 0] { Work(watches); });
+  });
 }
 
 void CompilePool::Enqueue(std::function<void()> task) {
@@ -48,9 +53,29 @@ void CompilePool::Enqueue(std::function<void()> task) {
   if (!stopped_) queue_.push_back(std::move(task));
 }
 
-bool CompilePool::Wait(absl::Duration timeout) {
+absl::Status CompilePool::Wait(absl::Duration timeout) {
+  FUSEBOX_RETURN_IF_ERROR(CheckServed());
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(this, &CompilePool::IsIdle), timeout);
+  if (mutex_.AwaitWithTimeout(absl::Condition(this, &CompilePool::IsIdle), timeout)) {
+    return absl::OkStatus();
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      "background work was not done after ", absl::FormatDuration(timeout),
+      "; wait longer, or freeze the engine and run your own path for what is missing"));
+}
+
+absl::Status CompilePool::CheckServed() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopped_ || queue_.empty()) return absl::OkStatus();
+  }
+  Start();
+  absl::MutexLock lock(&mutex_);
+  if (stopped_ || !threads_.empty()) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      "threads: the system starts no thread for background work (a limit of processes, ulimit -u "
+      "or the container's pids, or of memory is reached); raise it, or prepare with "
+      "FUSEBOX_PREPARE_BLOCK");
 }
 
 void CompilePool::Stop() {
@@ -81,14 +106,24 @@ void CompilePool::Work(bool watches) {
       }
     }
     if (task == nullptr) {
-      if (watches) on_idle_();
+      if (watches) RunGuarded(on_idle_);
       continue;
     }
-    task();
+    RunGuarded(task);
     task = nullptr;
     absl::MutexLock lock(&mutex_);
     --num_running_;
   }
+}
+
+// What a task does reports its own failures, also exceptions; this is for one that is thrown while
+// it reports (memory is still short).
+void CompilePool::RunGuarded(const std::function<void()>& task) {
+  const absl::Status status = CatchExceptions([&]() -> absl::Status {
+    task();
+    return absl::OkStatus();
+  });
+  if (!status.ok()) on_failure_(status);
 }
 
 }  // namespace fusebox

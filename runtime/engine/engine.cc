@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/engine/ffn_op.h"
 #include "runtime/engine/planner.h"
+#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 #include "src/device/device_profiles.h"
 
@@ -49,13 +50,17 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& set
 Engine::Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log)
     : settings_(settings),
       log_(std::move(log)),
-      pool_(settings.config.compile_threads, [this] { PrepareWanted(); }) {}
+      pool_(
+          settings.config.compile_threads, [this] { PrepareWanted(); },
+          [this](const absl::Status& status) { ReportLostWork(status); }) {}
 
 Engine::~Engine() { Shutdown(); }
 
 void Engine::Shutdown() {
-  Freeze();  // nothing is prepared, and so logged to the caller's callback, after this
+  Freeze();
   pool_.Stop();
+  // A prepare that another thread has under way ends later; the caller's callback may be gone then.
+  log_->DropCallback();
 }
 
 absl::Status Engine::OpenDevice(const DriverLoader& load_driver) {
@@ -106,12 +111,7 @@ bool Engine::PublishUnlessFrozen(absl::FunctionRef<void()> publish) {
   return true;
 }
 
-absl::Status Engine::WaitForBackground(absl::Duration timeout) {
-  if (pool_.Wait(timeout)) return absl::OkStatus();
-  return absl::DeadlineExceededError(absl::StrCat(
-      "background work was not done after ", absl::FormatDuration(timeout),
-      "; wait longer, or freeze the engine and run your own path for what is missing"));
-}
+absl::Status Engine::WaitForBackground(absl::Duration timeout) { return pool_.Wait(timeout); }
 
 absl::Status Engine::RequireDevice(std::string_view what) const {
   if (has_device()) return absl::OkStatus();
@@ -122,12 +122,16 @@ absl::Status Engine::RequireDevice(std::string_view what) const {
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::GetLoaded(const KernelSource& source) {
-  if (has_device()) return loaded_.GetOrMake(source.Digest(), [&] { return Load(source); });
-  FUSEBOX_RETURN_IF_ERROR(kernels_
-                              ->GetOrCompile(source, config().compile_mode == CompileMode::kNever
-                                                         ? CompilePermission::kCachesOnly
-                                                         : CompilePermission::kAllowed)
-                              .status());
+  if (has_device()) {
+    return CatchExceptions(
+        [&] { return loaded_.GetOrMake(source.Digest(), [&] { return Load(source); }); });
+  }
+  FUSEBOX_RETURN_IF_ERROR(CatchExceptions([&] {
+                            return kernels_->GetOrCompile(
+                                source, config().compile_mode == CompileMode::kNever
+                                            ? CompilePermission::kCachesOnly
+                                            : CompilePermission::kAllowed);
+                          }).status());
   return std::shared_ptr<const LoadedKernel>();
 }
 
@@ -137,11 +141,14 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSou
                                            : CompilePermission::kAllowed;
   FUSEBOX_ASSIGN_OR_RETURN(ServedKernel served, kernels_->GetOrCompile(source, permission));
   auto loaded = LoadedKernel::Load(context_, source, *served.kernel);
-  if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled) {
-    // An entry that this driver cannot load is a bad one: once more, from the source.
-    kernels_->Discard(source, std::string(loaded.status().message()));
-    FUSEBOX_ASSIGN_OR_RETURN(served, kernels_->GetOrCompile(source, permission));
+  if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled &&
+      permission == CompilePermission::kAllowed) {
+    // Either the entry is bad or the host is: one that refuses a fresh kernel too keeps the entry.
+    const std::string reason(loaded.status().message());
+    FUSEBOX_ASSIGN_OR_RETURN(served.kernel, kernels_->CompileAnew(source));
+    served.origin = KernelOrigin::kCompiled;
     loaded = LoadedKernel::Load(context_, source, *served.kernel);
+    if (loaded.ok()) kernels_->Replace(source, *served.kernel, reason);
   }
   FUSEBOX_RETURN_IF_ERROR(loaded.status());
   log_->Write(LogLevel::kInfo, "load",
@@ -176,6 +183,14 @@ void Engine::PrepareWanted() {
     }
   }
   for (const std::shared_ptr<FfnOp>& op : ops) op->PrepareWanted();
+}
+
+void Engine::ReportLostWork(const absl::Status& status) noexcept {
+  counters_.kernels_failed.Add();
+  try {
+    log_->Write(LogLevel::kError, "prepare", {{"event", "lost"}, {"reason", status.message()}});
+  } catch (...) {  // no memory for the line either; the counter tells
+  }
 }
 
 }  // namespace fusebox

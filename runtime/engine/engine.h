@@ -58,7 +58,7 @@ class Engine {
   bool has_device() const { return context_ != nullptr; }
 
   // From caches or NVRTC, then into the GPU (null for an engine without one, whose kernels are only
-  // compiled).
+  // compiled). An exception on the way (bad_alloc) is a status like any other failure.
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> GetLoaded(const KernelSource& source)
       ABSL_LOCKS_EXCLUDED(publish_mutex_);
 
@@ -83,6 +83,8 @@ class Engine {
   absl::Status ChooseProfile(const std::optional<DeviceReport>& device);
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source);
   void PrepareWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+  // Of background work that an exception ended.
+  void ReportLostWork(const absl::Status& status) noexcept;
 
   const EngineSettings settings_;
   const std::unique_ptr<EventLog> log_;

@@ -117,7 +117,11 @@ absl::Status PrepareOp(fusebox_op* op, const int32_t* tokens, size_t num_tokens,
   if (num_tokens > 0) FUSEBOX_RETURN_IF_ERROR(RequireSet(tokens, "op_prepare: tokens"));
   FUSEBOX_ASSIGN_OR_RETURN(const PrepareMode prepare_mode,
                            ReadPrepareMode(op->ffn->engine(), mode));
-  return op->ffn->Prepare(absl::MakeConstSpan(tokens, num_tokens), prepare_mode);
+  absl::Status status = op->ffn->Prepare(absl::MakeConstSpan(tokens, num_tokens), prepare_mode);
+  if (prepare_mode == PrepareMode::kBackground) {
+    status.Update(op->ffn->engine().pool().CheckServed());
+  }
+  return status;
 }
 
 absl::Status ReadIsReady(const fusebox_op* op, int32_t tokens, int32_t* out) {

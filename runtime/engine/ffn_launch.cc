@@ -269,7 +269,7 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
   if (kernel == nullptr) {
     op.Want(tile_index);
     return RecordFailureF(FUSEBOX_NOT_READY,
-                          "not_ready: the kernel for %d tokens is not there yet; call "
+                          "the kernel for %d tokens is not there yet; call "
                           "fusebox_op_prepare before, and run your own path meanwhile",
                           args.tokens);
   }

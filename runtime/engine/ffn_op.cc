@@ -80,7 +80,7 @@ absl::Status FfnOp::Prepare(absl::Span<const int32_t> tokens, PrepareMode mode) 
     if (!index.ok() || std::exchange(tried[*index], true) || IsTileReady(tiles_[*index])) continue;
     if (engine_->frozen()) {
       first_failure.Update(absl::UnavailableError(
-          absl::StrCat("not_ready: the kernel for ", count,
+          absl::StrCat("the kernel for ", count,
                        " tokens is not there, and the engine is frozen; prepare before "
                        "fusebox_engine_freeze, or run your own path")));
     } else if (mode == PrepareMode::kBackground) {
@@ -99,7 +99,7 @@ absl::Status FfnOp::PrepareTile(size_t tile_index) {
   if (!loaded.ok()) {
     engine_->counters().kernels_failed.Add();
     engine_->log().Write(
-        LogLevel::kError, "prepare",
+        absl::IsUnavailable(loaded.status()) ? LogLevel::kInfo : LogLevel::kError, "prepare",
         {{"kernel", tile.planned->source.name}, {"reason", loaded.status().message()}});
     return loaded.status();
   }
@@ -112,7 +112,7 @@ absl::Status FfnOp::PrepareTile(size_t tile_index) {
   });
   if (published || IsTileReady(tile)) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("not_ready: the engine was frozen while ", tile.planned->source.name,
+      absl::StrCat("the engine was frozen while ", tile.planned->source.name,
                    " was being prepared; prepare before fusebox_engine_freeze"));
 }
 

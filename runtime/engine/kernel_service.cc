@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/engine/kernel_dump.h"
+#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -50,7 +51,9 @@ absl::StatusOr<ServedKernel> KernelService::GetOrCompile(const KernelSource& sou
 absl::StatusOr<KernelService::Kernel> KernelService::FindOrCompile(const KernelSource& source,
                                                                    CompilePermission permission,
                                                                    KernelOrigin* origin) {
-  std::optional<CompiledKernel> found = store_.Find(source, options_.max_nvrtc_major);
+  std::optional<CompiledKernel> found = store_.Find(
+      source, options_.max_nvrtc_major,
+      permission == CompilePermission::kAllowed ? BadEntries::kSetAside : BadEntries::kLeave);
   counters_->cache_bad_entries.Set(store_.num_bad_entries());
   if (found.has_value()) {
     counters_->cache_disk_hits.Add();
@@ -62,15 +65,17 @@ absl::StatusOr<KernelService::Kernel> KernelService::FindOrCompile(const KernelS
   counters_->cache_misses.Add();
   if (permission == CompilePermission::kCachesOnly) {
     return absl::UnavailableError(absl::StrCat(
-        "not_ready: ", source.name,
+        source.name,
         " is in no cache and compiling is not allowed (FUSEBOX_COMPILE=never); warm the "
         "cache with `fusebox warm`, and run your own path meanwhile"));
   }
   *origin = KernelOrigin::kCompiled;
-  return CompileAndStore(source);
+  FUSEBOX_ASSIGN_OR_RETURN(Kernel compiled, CompileAnew(source));
+  Keep(source, *compiled);
+  return compiled;
 }
 
-absl::StatusOr<KernelService::Kernel> KernelService::CompileAndStore(const KernelSource& source) {
+absl::StatusOr<KernelService::Kernel> KernelService::CompileAnew(const KernelSource& source) {
   FUSEBOX_ASSIGN_OR_RETURN(const NvrtcCompiler* const compiler, Compiler());
   absl::StatusOr<CompiledKernel> compiled = compiler->Compile(source);
   if (!options_.dump_dir.empty()) {
@@ -93,21 +98,26 @@ absl::StatusOr<KernelService::Kernel> KernelService::CompileAndStore(const Kerne
        {"local", compiled->resources.stack_bytes},
        {"cubin", static_cast<int64_t>(compiled->cubin.size())},
        {"nvrtc", compiled->nvrtc_version}});
-  (void)store_.Store(source, *compiled);  // logged once by the store; memory serves all the same
-  counters_->cache_write_failures.Set(store_.num_write_failures());
   return std::make_shared<const CompiledKernel>(*std::move(compiled));
 }
 
-void KernelService::Discard(const KernelSource& source, const std::string& reason) {
+void KernelService::Keep(const KernelSource& source, const CompiledKernel& kernel) {
+  (void)store_.Store(source, kernel);  // logged once by the store; memory serves all the same
+  counters_->cache_bad_entries.Set(store_.num_bad_entries());
+  counters_->cache_write_failures.Set(store_.num_write_failures());
+}
+
+void KernelService::Replace(const KernelSource& source, const CompiledKernel& kernel,
+                            const std::string& reason) {
   kernels_.Forget(source.Digest());
   store_.SetAside(source, reason);
-  counters_->cache_bad_entries.Set(store_.num_bad_entries());
+  Keep(source, kernel);
 }
 
 absl::StatusOr<const NvrtcCompiler*> KernelService::Compiler() {
-  absl::call_once(looked_for_nvrtc_, [&] {
+  absl::call_once(looked_for_nvrtc_, [&] {  // nothing may leave it: every later call would hang
     absl::StatusOr<std::shared_ptr<const NvrtcApi>> api =
-        LoadNvrtc(options_.toolkit_places, options_.nvrtc_path);
+        CatchExceptions([&] { return LoadNvrtc(options_.toolkit_places, options_.nvrtc_path); });
     nvrtc_status_ = api.status();
     if (!api.ok()) return;
     compiler_.emplace(*std::move(api));

@@ -53,8 +53,10 @@ class KernelService {
   absl::StatusOr<ServedKernel> GetOrCompile(const KernelSource& source,
                                             CompilePermission permission);
 
-  // The driver refused it: forget it in memory, set it aside on disk.
-  void Discard(const KernelSource& source, const std::string& reason);
+  // For a kernel that the driver refused: compiles it whatever the caches hold, and keeps nothing.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileAnew(const KernelSource& source);
+  // The driver refused what is kept and took `kernel`: sets the entry aside, keeps `kernel`.
+  void Replace(const KernelSource& source, const CompiledKernel& kernel, const std::string& reason);
 
   // Looked for at the first call, then kept, also when it was not found.
   absl::StatusOr<const NvrtcCompiler*> Compiler();
@@ -64,7 +66,7 @@ class KernelService {
   using Kernel = std::shared_ptr<const CompiledKernel>;
   absl::StatusOr<Kernel> FindOrCompile(const KernelSource& source, CompilePermission permission,
                                        KernelOrigin* origin);
-  absl::StatusOr<Kernel> CompileAndStore(const KernelSource& source);
+  void Keep(const KernelSource& source, const CompiledKernel& kernel);
 
   const Options options_;
   const EventLog* const log_;

@@ -11,7 +11,7 @@
 
 namespace fusebox {
 
-// The C API's code for `status`; by whose fault, see API.md.
+// The C API's code for `status`; by whose fault, see types.h.
 fusebox_status CodeOf(const absl::Status& status);
 
 // Keeps the message (cut to what fits) and returns `code`.

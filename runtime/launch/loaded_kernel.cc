@@ -13,16 +13,19 @@ namespace {
 
 constexpr int kPortableClusterSize = 8;  // CUDA C++ Programming Guide, thread block clusters
 
+constexpr char kGetKernel[] = "cuLibraryGetKernel";
+
 // The driver's ways of saying that the bytes are no cubin for this GPU.
 bool RefusesImage(CUresult result) {
   return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-         result == CUDA_ERROR_INVALID_SOURCE || result == CUDA_ERROR_NOT_FOUND;
+         result == CUDA_ERROR_INVALID_SOURCE;
 }
 
 absl::Status LoadStatus(const DriverApi& api, CUresult result, std::string_view call,
                         const CompiledKernel& kernel) {
   const absl::Status status = CudaStatus(api, result, call);
-  if (!RefusesImage(result)) return status;
+  const bool lacks_kernel = call == kGetKernel && result == CUDA_ERROR_NOT_FOUND;
+  if (!RefusesImage(result) && !lacks_kernel) return status;
   return absl::DataLossError(absl::StrCat(
       "the driver (CUDA ", CudaVersionString(api.version), ") does not accept a cubin of NVRTC ",
       kernel.nvrtc_version, ": ", status.message(),
@@ -99,9 +102,8 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> LoadedKernel::Load(
                                      "cuLibraryLoadData", kernel));
   UniqueLibrary library(context->shared_api(), raw_library);
   CUkernel handle = nullptr;
-  FUSEBOX_RETURN_IF_ERROR(
-      LoadStatus(api, api.LibraryGetKernel(&handle, raw_library, source.entry.c_str()),
-                 "cuLibraryGetKernel", kernel));
+  FUSEBOX_RETURN_IF_ERROR(LoadStatus(
+      api, api.LibraryGetKernel(&handle, raw_library, source.entry.c_str()), kGetKernel, kernel));
   // Loads the code into the context now; a lazy load at the first launch would break a stream
   // capture.
   CUfunction function = nullptr;

@@ -192,7 +192,9 @@ void AddBenchOptions(CLI::App& command, BenchOptions& options) {
       ->type_name("FILE");
   command.add_flag("--launch-cost", options.launch_cost,
                    "measure the CPU's time of a launch instead of the GPU's");
-  command.add_option("--json", options.json_file, "also write the results to this file")
+  command
+      .add_option("--json", options.json_file,
+                  "also write the results to this file, as JSON; a flag in the other commands")
       ->type_name("FILE");
   command.add_option("--commit", options.commit, "commit to name in the results")
       ->capture_default_str()

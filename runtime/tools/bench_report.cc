@@ -86,7 +86,7 @@ std::string BenchReport::ToJson() const {
   for (const BenchRow& row : rows) {
     if (row.is_timed()) json["rows"].push_back(RowJson(row));
   }
-  return json.dump(1) + "\n";
+  return json.dump(1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string UtcNow() {

@@ -113,7 +113,8 @@ std::string SweepLines(const std::vector<BenchRow>& rows) {
     json["model"] = row.model;
     json["tokens"] = row.tokens;
     json["plan"] = Json::parse(row.plan_json, nullptr, /*allow_exceptions=*/false);
-    absl::StrAppend(&lines, json.dump(), "\n");
+    absl::StrAppend(
+        &lines, json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace), "\n");
   }
   return lines;
 }

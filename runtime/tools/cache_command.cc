@@ -64,6 +64,14 @@ std::string AgeText(int64_t seconds) {
   return absl::StrCat(seconds / kDay, " d");
 }
 
+std::string StateText(const CacheEntryReport& entry) {
+  if (entry.status.ok() && !entry.text_fault.empty()) {
+    return absl::StrCat("OK; damaged text, kernel intact: ", entry.text_fault);
+  }
+  if (entry.status.ok()) return "OK";
+  return absl::StrCat(IsStale(entry.status) ? "stale: " : "bad: ", entry.status.message());
+}
+
 void PrintText(const std::vector<std::string>& roots,
                const std::vector<CacheEntryReport>& entries) {
   Table table({{"digest"},
@@ -83,7 +91,7 @@ void PrintText(const std::vector<std::string>& roots,
                   good ? PlanSummary(entry) : "-", BytesText(entry.bytes),
                   good ? absl::StrCat(entry.meta.resources.registers) : "-",
                   good ? entry.meta.nvrtc_version : "-", AgeText(AgeSeconds(entry)), entry.root,
-                  good ? "OK" : absl::StrCat("bad: ", entry.status.message())});
+                  StateText(entry)});
   }
   if (!entries.empty()) std::printf("%s\n", table.ToText().c_str());
   std::printf("%zu kernels, %s in", entries.size(), BytesText(bytes).c_str());
@@ -95,17 +103,16 @@ void PrintJson(const std::vector<std::string>& roots,
                const std::vector<CacheEntryReport>& entries) {
   Json json = {{"roots", roots}, {"kernels", Json::array()}};
   for (const CacheEntryReport& entry : entries) {
-    Json row = {{"root", entry.root},
-                {"digest", entry.digest},
-                {"bytes", entry.bytes},
-                {"age_seconds", AgeSeconds(entry)},
-                {"ok", entry.status.ok()}};
+    Json row = {{"root", entry.root},      {"digest", entry.digest},
+                {"bytes", entry.bytes},    {"age_seconds", AgeSeconds(entry)},
+                {"ok", entry.status.ok()}, {"stale", IsStale(entry.status)}};
     if (entry.status.ok()) {
       row["name"] = entry.meta.name;
       row["plan"] = PlanSummary(entry);
       row["architecture"] = entry.meta.architecture;
       row["registers"] = entry.meta.resources.registers;
       row["nvrtc"] = entry.meta.nvrtc_version;
+      if (!entry.text_fault.empty()) row["text_fault"] = entry.text_fault;
     } else {
       row["sentence"] = std::string(entry.status.message());
     }
@@ -123,8 +130,14 @@ absl::Status RunCache(const CacheOptions& options, Depth depth) {
   const std::vector<CacheEntryReport> entries =
       depth == Depth::kVerify ? store.Verify() : store.List();
   options.json ? PrintJson(store.roots(), entries) : PrintText(store.roots(), entries);
-  const auto bad = std::count_if(entries.begin(), entries.end(),
-                                 [](const CacheEntryReport& entry) { return !entry.status.ok(); });
+  const absl::Status roots = store.CheckRoots();
+  if (depth == Depth::kVerify && !roots.ok()) {
+    return absl::Status(roots.code(), absl::StrCat("not every root was verified: ", roots.message(),
+                                                   "; name roots that are there with --cache-dir"));
+  }
+  const auto bad = std::count_if(entries.begin(), entries.end(), [](const CacheEntryReport& entry) {
+    return !entry.status.ok() && !IsStale(entry.status);
+  });
   if (bad == 0) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(bad, " of ", entries.size(),
@@ -141,7 +154,12 @@ void AddAction(CLI::App& command, const char* name, const char* description, Dep
                    "roots to look at, instead of FUSEBOX_CACHE_DIR; a colon list")
       ->type_name("DIR");
   action->add_flag("--json", options->json, "print JSON instead of a table");
-  action->footer(std::string(ExitCodeHelp()) + "\n1 where an entry is bad. Changes nothing.");
+  action->footer(absl::StrCat(
+      ExitCodeHelp(), "\n1 where ",
+      depth == Depth::kVerify ? "a kernel or its metadata has changed, or a root cannot be read; "
+                                "kernel.cu and plan.json are for people, and only reported"
+                              : "an entry's metadata is bad; `fusebox cache verify` checks bytes",
+      ". Entries of other builds are listed as stale. Changes nothing."));
   action->callback([options, depth, &exit_code] {
     const absl::Status status = RunCache(*options, depth);
     exit_code = status.ok() ? ExitCode::kDone : Complain("cache", status);

@@ -21,6 +21,13 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   }
 }
 
+void PrintWarnings(std::string_view command, const Config& config) {
+  for (const std::string& warning : config.warnings) {
+    std::fprintf(stderr, "fusebox %s: warning: %s\n", std::string(command).c_str(),
+                 warning.c_str());
+  }
+}
+
 ExitCode Complain(std::string_view command, const absl::Status& status) {
   std::fprintf(stderr, "fusebox %s: %s\n", std::string(command).c_str(),
                std::string(status.message()).c_str());

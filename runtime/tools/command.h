@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/config/config.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,9 @@ void AddCacheCommand(CLI::App& app, ExitCode& exit_code);
 // InvalidArgument and NotFound: kUsage. FailedPrecondition and Unavailable: kMissing. Declined:
 // kDone. Others: kFailed.
 ExitCode ExitCodeOf(const absl::Status& status);
+
+// Prints what ReadConfig warns of, FUSEBOX_ names that are no knobs, to stderr.
+void PrintWarnings(std::string_view command, const Config& config);
 
 // Prints "fusebox <command>: <sentence>" to stderr and gives the code.
 ExitCode Complain(std::string_view command, const absl::Status& status);

@@ -1,13 +1,14 @@
 #include "runtime/tools/doctor_checks.h"
 
-#include <unistd.h>
-
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/cache/cubin_store.h"
+#include "runtime/cache/files.h"
 #include "runtime/compile/nvrtc_compiler.h"
 #include "runtime/driver/device_query.h"
 #include "runtime/engine/planner.h"
@@ -67,6 +68,26 @@ fs::path NearestFolder(fs::path path) {
   return path.empty() ? fs::path(".") : path;
 }
 
+// Whether `path` and folders in it can be made: tried in the nearest folder that is there, because
+// root passes every check of permissions, also where nothing can be made (/proc).
+bool CanMakeFoldersIn(const fs::path& path) {
+  const absl::StatusOr<std::string> made =
+      MakeUniqueFolder(NearestFolder(path).string(), ".tmp-doctor-");
+  if (made.ok()) RemoveFolder(*made);
+  return made.ok();
+}
+
+// What engine creation would say to the log file; one that was not there is not there afterwards.
+absl::Status TryLogFile(const Config& config) {
+  if (config.log_file.empty()) return absl::OkStatus();
+  std::error_code error;
+  const bool existed = fs::exists(fs::symlink_status(config.log_file, error));
+  const absl::Status status =
+      EventLog::Create({.level = config.log_level, .file = config.log_file}).status();
+  if (status.ok() && !existed) fs::remove(config.log_file, error);
+  return status;
+}
+
 Finding CheckCache(const std::string& root, size_t index) {
   const EventLog* const kNoLog = nullptr;
   std::error_code error;
@@ -75,13 +96,15 @@ Finding CheckCache(const std::string& root, size_t index) {
   std::string text = root;
   if (exists) {
     int64_t bytes = 0;
-    int bad = 0;
+    int bad = 0, stale = 0;
     const std::vector<CacheEntryReport> entries = CubinStore({root}, kNoLog).List();
     for (const CacheEntryReport& entry : entries) {
       bytes += entry.bytes;
-      bad += entry.status.ok() ? 0 : 1;
+      if (entry.status.ok()) continue;
+      ++(IsStale(entry.status) ? stale : bad);
     }
     absl::StrAppend(&text, ": ", entries.size(), " kernels, ", BytesText(bytes));
+    if (stale > 0) absl::StrAppend(&text, ", of them ", stale, " of another build (misses)");
     if (bad > 0) {
       return Of(subject, Verdict::kWarn,
                 absl::StrCat(text, "; ", bad,
@@ -93,8 +116,7 @@ Finding CheckCache(const std::string& root, size_t index) {
     return exists ? Of(subject, Verdict::kOk, text + "; read only")
                   : Of(subject, Verdict::kWarn, text + ": does not exist");
   }
-  const fs::path nearest = NearestFolder(root);
-  if (!fs::is_directory(nearest, error) || access(nearest.c_str(), W_OK | X_OK) != 0) {
+  if (!CanMakeFoldersIn(absl::StrCat(root, "/v1/sm_90a"))) {
     return Of(subject, Verdict::kWarn,
               absl::StrCat(text,
                            ": cannot be written, new kernels stay in memory only; give a "
@@ -164,8 +186,8 @@ std::vector<Finding> CheckGpus(const DriverFinding& driver, const NvrtcFinding& 
 std::vector<Finding> CheckCaches(const Config& config) {
   if (config.cache_dirs.empty()) {
     return {Of("cache", Verdict::kWarn,
-               std::string("neither FUSEBOX_CACHE_DIR nor a home folder is set: kernels stay in "
-                           "memory only"))};
+               std::string("no folder is named: FUSEBOX_CACHE_DIR holds none, or it is not set "
+                           "and there is no home folder; kernels stay in memory only"))};
   }
   std::vector<Finding> findings;
   for (size_t index = 0; index < config.cache_dirs.size(); ++index) {
@@ -180,19 +202,43 @@ Finding CheckPipeline(const NvrtcFinding& nvrtc) {
   return Of("pipeline", Verdict::kOk, *sentence);
 }
 
-std::vector<Finding> CheckKnobs(const Environment& environment) {
-  const absl::StatusOr<Config> config = ReadConfig(environment);
-  if (!config.ok()) return {Of("knobs", Verdict::kFail, config.status())};
-  std::vector<Finding> findings;
-  for (const std::string& warning : config->warnings) {
-    findings.push_back(Of("knobs", Verdict::kWarn, warning));
+KnobsFinding CheckKnobs(const Environment& environment) {
+  KnobsFinding knobs;
+  std::map<std::string, std::string> variables = environment.variables();
+  for (const Knob& knob : Knobs()) {
+    const auto variable = variables.find(std::string(knob.name));
+    if (variable == variables.end()) continue;
+    const absl::Status alone = ReadConfig(Environment::FromVariables({*variable})).status();
+    if (alone.ok()) continue;
+    knobs.findings.push_back(Of("knobs", Verdict::kFail, alone));
+    variables.erase(variable);
   }
-  if (!config->device_profile.empty()) {
-    const absl::StatusOr<DeviceSpec> profile = FindDeviceProfile(config->device_profile);
-    if (!profile.ok()) findings.push_back(Of("knobs", Verdict::kFail, profile.status()));
+  absl::StatusOr<Config> config = ReadConfig(Environment::FromVariables(std::move(variables)));
+  if (!config.ok()) {
+    knobs.findings.push_back(Of("knobs", Verdict::kFail, config.status()));
+    return knobs;
   }
-  if (findings.empty()) findings.push_back(Of("knobs", Verdict::kOk, std::string("all accepted")));
-  return findings;
+  knobs.config = *std::move(config);
+  for (const std::string& warning : knobs.config.warnings) {
+    knobs.findings.push_back(Of("knobs", Verdict::kWarn, warning));
+  }
+  if (!knobs.config.device_profile.empty()) {
+    const absl::StatusOr<DeviceSpec> profile = FindDeviceProfile(knobs.config.device_profile);
+    if (!profile.ok()) knobs.findings.push_back(Of("knobs", Verdict::kFail, profile.status()));
+  }
+  if (const absl::Status log = TryLogFile(knobs.config); !log.ok()) {
+    knobs.findings.push_back(Of("knobs", Verdict::kFail, log));
+  }
+  if (!knobs.config.dump_dir.empty() && !CanMakeFoldersIn(knobs.config.dump_dir)) {
+    knobs.findings.push_back(
+        Of("knobs", Verdict::kWarn,
+           absl::StrCat("FUSEBOX_DUMP_DIR=", knobs.config.dump_dir,
+                        " cannot be written, nothing will be dumped; name a writable folder")));
+  }
+  if (knobs.findings.empty()) {
+    knobs.findings.push_back(Of("knobs", Verdict::kOk, std::string("all accepted")));
+  }
+  return knobs;
 }
 
 }  // namespace fusebox

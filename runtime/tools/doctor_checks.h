@@ -1,6 +1,6 @@
 // DoctorChecks look at one part of the machine each and say whether Fusebox can work with it, and
-// what to do if not. Invariant: a check changes nothing: no folder is made, no context is left
-// behind. Main's thread.
+// what to do if not. Invariant: a check leaves nothing behind, no file, folder or context; what
+// must be writable is written to and cleaned up, for permissions alone do not tell. Main's thread.
 #ifndef FUSEBOX_RUNTIME_TOOLS_DOCTOR_CHECKS_H_
 #define FUSEBOX_RUNTIME_TOOLS_DOCTOR_CHECKS_H_
 
@@ -30,6 +30,10 @@ struct DriverFinding {
   Finding finding;
   std::shared_ptr<const DriverApi> api;
 };
+struct KnobsFinding {
+  std::vector<Finding> findings;
+  Config config;  // what the accepted knobs say; refused ones are at their defaults
+};
 struct NvrtcFinding {
   Finding finding;
   std::shared_ptr<const NvrtcApi> api;
@@ -44,8 +48,9 @@ std::vector<Finding> CheckGpus(const DriverFinding& driver, const NvrtcFinding& 
 std::vector<Finding> CheckCaches(const Config& config);
 // Plans, emits and compiles one small op for an H200.
 Finding CheckPipeline(const NvrtcFinding& nvrtc);
-// The environment's knobs: FAIL with ReadConfig's sentence, or WARN for names that are no knobs.
-std::vector<Finding> CheckKnobs(const Environment& environment);
+// The environment's knobs: FAIL for each that engine creation would refuse, with its sentence; WARN
+// for names that are no knobs and for a dump folder that cannot be written.
+KnobsFinding CheckKnobs(const Environment& environment);
 
 }  // namespace fusebox
 

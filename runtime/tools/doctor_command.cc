@@ -2,14 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/config/config.h"
 #include "runtime/tools/command.h"
@@ -21,25 +19,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The environment without our knobs, to look on where a knob's value is refused.
-Environment WithoutKnobs(const Environment& environment) {
-  std::map<std::string, std::string> variables = environment.variables();
-  std::erase_if(variables,
-                [](const auto& variable) { return absl::StartsWith(variable.first, "FUSEBOX_"); });
-  return Environment::FromVariables(std::move(variables));
-}
-
 std::vector<Finding> Examine(const Environment& environment, ExitCode& exit_code) {
-  std::vector<Finding> findings = CheckKnobs(environment);
-  absl::StatusOr<Config> config = ReadConfig(environment);
-  if (!config.ok()) config = ReadConfig(WithoutKnobs(environment));
+  const KnobsFinding knobs = CheckKnobs(environment);
+  std::vector<Finding> findings = knobs.findings;
   const DriverFinding driver = CheckDriver();
-  const NvrtcFinding nvrtc = CheckNvrtc(*config);
+  const NvrtcFinding nvrtc = CheckNvrtc(knobs.config);
   findings.push_back(driver.finding);
   for (Finding& finding : CheckGpus(driver, nvrtc)) findings.push_back(std::move(finding));
   findings.push_back(nvrtc.finding);
   findings.push_back(CheckPipeline(nvrtc));
-  for (Finding& finding : CheckCaches(*config)) findings.push_back(std::move(finding));
+  for (Finding& finding : CheckCaches(knobs.config)) findings.push_back(std::move(finding));
 
   const bool failed = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.verdict == Verdict::kFail;
@@ -90,7 +79,7 @@ void AddDoctorCommand(CLI::App& app, ExitCode& exit_code) {
   command->footer(
       "Exit codes: 0 nothing is wrong (a GPU or NVRTC may be absent), 1 a check says FAIL, 3 there "
       "is neither a "
-      "driver to run kernels nor NVRTC to compile them. Changes nothing.");
+      "driver to run kernels nor NVRTC to compile them. Leaves nothing behind.");
   command->callback([json, &exit_code] {
     const Environment environment = Environment::OfProcess();
     const std::vector<Finding> findings = Examine(environment, exit_code);

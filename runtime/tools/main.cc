@@ -9,10 +9,16 @@
 
 namespace {
 
-// "fusebox: <what is wrong>; ...": CLI11's own message does not name the subcommands that there
-// are.
+// "fusebox warm: <what is wrong>; ...": CLI11's own message does not name the subcommands that
+// there are.
 std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
-  std::string message = std::string("fusebox: ") + error.what();
+  std::string message = "fusebox";
+  const CLI::App* chosen = app;
+  while (!chosen->get_subcommands().empty()) {
+    chosen = chosen->get_subcommands().front();
+    message += " " + chosen->get_name();
+  }
+  message += std::string(": ") + error.what();
   if (app->get_subcommands().empty()) {
     message += "; accepted:";
     for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {

@@ -28,6 +28,10 @@ absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat("model file ", path, " is a folder; give the config.json inside it"));
   }
+  if (!fs::is_regular_file(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model file ", path, " is no regular file; give the path of a Hugging Face config.json"));
+  }
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxConfigBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -104,7 +104,12 @@ absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem) {
 }
 
 absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOptions& op) {
-  if (op.hidden == 0 || op.intermediate == 0) {
+  if ((op.hidden == 0) != (op.intermediate == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op.hidden == 0 ? "--hidden" : "--intermediate",
+                     " is missing; an op has both --hidden N and --intermediate N"));
+  }
+  if (op.hidden == 0) {
     return absl::InvalidArgumentError(
         "no op is named; pass --model FILE, or --hidden N and --intermediate N");
   }

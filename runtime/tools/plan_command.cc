@@ -1,6 +1,7 @@
 // `fusebox plan`: explains how one op, or each op of a model, is planned: cost terms, runners-up,
 // refused rules.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "runtime/tools/gpu_option.h"
 #include "runtime/tools/model_options.h"
 #include "runtime/tools/op_options.h"
+#include "runtime/tools/rule_list.h"
 #include "runtime/tools/table.h"
 #include "src/base/status.h"
 #include "src/plan/search.h"
@@ -28,8 +30,22 @@ struct PlanOptions {
   ModelOptions model;
   OpOptions op;
   std::string gpu;
+  bool rules = false;  // list them, plan nothing
   bool json = false;
 };
+
+constexpr char kPlanCode[] =
+    "plan code, for example c8x14 t8 up128x128/2 down2x256x128 wg2 ring3/2+8 p50000 dsm_gather:\n"
+    "  c8x14          14 clusters of 8 CTAs\n"
+    "  t8             compiled for up to 8 tokens\n"
+    "  up128x128/2    a CTA makes 128 intermediate rows, from 128 of hidden at a time; /2: two\n"
+    "                 warpgroups share those 128\n"
+    "  down2x256x128  then 2 passes of 256 output rows, from 128 of the intermediate at a time\n"
+    "  wg2            2 warpgroups multiply; one more copies\n"
+    "  ring3/2+8      3 slots for weights, 2 of them in flight at most, and 8 for activations\n"
+    "  p50000         a sum's owner waits up to 50000 cycles for the other clusters' parts; left\n"
+    "                 out: the last to come adds\n"
+    "  dsm_gather     the intermediate reaches the cluster through distributed shared memory\n";
 
 // The ops to explain: the model's, or the one given by its dims, at each token tile.
 absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
@@ -61,14 +77,26 @@ absl::StatusOr<SearchReport> Explain(const ModelOp& op, const DeviceSpec& gpu) {
   return Search(op.op->problem, op.op->token_tile, gpu);
 }
 
+// Whether Search passed a plan by that is predicted faster: costs within the model's resolution are
+// ties, and an order of preference decides among them (src/plan/preference.h).
+bool ChosenByPreference(const SearchReport& report) {
+  return std::any_of(
+      report.runners_up.begin(), report.runners_up.end(),
+      [&](const RankedPlan& ranked) { return ranked.cost.us() < report.best.cost.us(); });
+}
+
 Json ReportJson(const ModelOp& op, const DeviceSpec& gpu,
                 const absl::StatusOr<SearchReport>& report) {
   Json json = {{"op", op.name}, {"gpu", gpu.name}, {"tokens", op.tokens}};
   if (!report.ok()) {
+    const Decline decline = SplitDecline(report.status().message());
     json["declined"] = std::string(report.status().message());
+    json["rule"] = decline.rule;
+    json["sentence"] = decline.sentence;
     return json;
   }
   json["token_tile"] = op.op->token_tile;
+  json["chosen_by"] = ChosenByPreference(*report) ? "preference among ties" : "cost";
   json["search"] = Json::parse(report->ToJson(), nullptr, /*allow_exceptions=*/false);
   return json;
 }
@@ -118,8 +146,11 @@ std::string RefusedText(const SearchReport& report) {
 void PrintReport(const ModelOp& op, const DeviceSpec& gpu,
                  const absl::StatusOr<SearchReport>& report) {
   if (!report.ok()) {
-    std::printf("%s: declined: %s\n\n", op.name.c_str(),
-                std::string(report.status().message()).c_str());
+    const std::string message(report.status().message());
+    std::printf("%s: declined: %s\n", op.name.c_str(), message.c_str());
+    const std::string help(HelpFor(SplitDecline(message).rule));
+    if (!help.empty()) std::printf("what helps: %s\n", help.c_str());
+    std::printf("\n");
     return;
   }
   const CostBreakdown& cost = report->best.cost;
@@ -127,6 +158,13 @@ void PrintReport(const ModelOp& op, const DeviceSpec& gpu,
   std::printf("plan       %s\n", report->best.plan.Summary().c_str());
   std::printf("predicted  %.2f us, floor %.2f us, ratio %.2f\n", cost.us(), cost.floor_us,
               cost.us() / cost.floor_us);
+  if (ChosenByPreference(*report)) {
+    std::printf(
+        "chosen by  preference among ties: plans within %s %% of the cheapest count as equal\n",
+        Fixed(100 * gpu.model_resolution, 0).c_str());
+  } else {
+    std::printf("chosen by  cost\n");
+  }
   std::printf("candidates %lld, of them legal %lld\n\n",
               static_cast<long long>(report->num_candidates),
               static_cast<long long>(report->num_legal));
@@ -135,21 +173,47 @@ void PrintReport(const ModelOp& op, const DeviceSpec& gpu,
   if (!report->refused.empty()) std::printf("%s\n", RefusedText(*report).c_str());
 }
 
+void PrintRules(const PlanOptions& options) {
+  Table table({{"rule"}, {"about"}, {"holds when"}, {"what helps"}});
+  Json json = Json::array();
+  for (const RuleText& rule : RuleList()) {
+    table.AddRow({std::string(rule.name), std::string(rule.about), std::string(rule.holds),
+                  std::string(rule.help)});
+    json.push_back(
+        {{"rule", rule.name}, {"about", rule.about}, {"holds", rule.holds}, {"help", rule.help}});
+  }
+  std::printf(
+      "%s\n",
+      options.json
+          ? json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace).c_str()
+          : table.ToText().c_str());
+}
+
 absl::Status RunPlan(const PlanOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(const Config config, ReadConfig(Environment::OfProcess()));
+  PrintWarnings("plan", config);
+  if (options.rules) {
+    PrintRules(options);
+    return absl::OkStatus();
+  }
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> ops, OpsToPlan(options));
   Json all = Json::array();
+  bool any_planned = false;
   for (const ModelOp& op : ops) {
     const absl::StatusOr<SearchReport> report = Explain(op, gpu);
     if (!report.ok() && !IsDeclined(report.status())) return report.status();
+    any_planned = any_planned || report.ok();
     if (options.json) {
       all.push_back(ReportJson(op, gpu, report));
     } else {
       PrintReport(op, gpu, report);
     }
   }
-  if (options.json) std::printf("%s\n", all.dump(2).c_str());
+  if (options.json)
+    std::printf("%s\n",
+                all.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace).c_str());
+  if (!options.json && any_planned) std::printf("%s", kPlanCode);
   return absl::OkStatus();
 }
 
@@ -163,6 +227,7 @@ void AddPlanCommand(CLI::App& app, ExitCode& exit_code) {
   AddBareOption(*command, options->model);
   AddGpuOption(*command, options->gpu);
   AddOpOptions(*command, options->op);
+  command->add_flag("--rules", options->rules, "list the rules that can decline an op, and stop");
   command->add_flag("--json", options->json, "print JSON instead of tables");
   command->footer(std::string(ExitCodeHelp()));
   command->callback([options, &exit_code] {

@@ -135,7 +135,9 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Stats(&stats).code()));
   const uint64_t compiles = stats.compiles + session->counters().compiles.value();
   if (options.json) {
-    std::printf("%s\n", ReportJson(rows, totals, session->device().name, compiles).dump(2).c_str());
+    std::printf("%s\n", ReportJson(rows, totals, session->device().name, compiles)
+                            .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
+                            .c_str());
   } else {
     std::printf(
         "%s: %d right, %d wrong, %d declined, %d failed, %d missing; worst error/bound %.3f; "

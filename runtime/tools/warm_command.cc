@@ -38,11 +38,12 @@ struct WarmOptions {
 absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
+  PrintWarnings("warm", config);
   if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
   if (config.cache_dirs.empty()) {
     return absl::InvalidArgumentError(
-        "there is no cache to warm (neither FUSEBOX_CACHE_DIR nor a home folder); pass "
-        "--cache-dir");
+        "there is no cache to warm: FUSEBOX_CACHE_DIR or --cache-dir names no folder, or neither "
+        "is given and there is no home folder; pass --cache-dir DIR");
   }
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ModelRequest> requests, ReadModelRequests(options.model));
@@ -102,7 +103,9 @@ void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
                   "\n0 also when every op is declined (the last line says so). 1 where a kernel "
                   "could not be compiled or kept, 3 "
                   "where NVRTC is needed and not there. NVRTC's own cache is passed by, so that "
-                  "compile times are cold ones.");
+                  "compile times are cold ones.\nwarm always plans and compiles what is missing: "
+                  "FUSEBOX_ENABLE, FUSEBOX_COMPILE, FUSEBOX_COMPILE_THREADS (see --jobs) and "
+                  "FUSEBOX_PDL have no effect here.");
   command->callback([options, &exit_code] { exit_code = RunWarm(*options); });
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/tools/rule_list.h"
 #include "runtime/tools/table.h"
 
 namespace fusebox {
@@ -19,8 +20,7 @@ bool IsReady(const WarmRow& row) {
 // "declined: bias", the sentence follows below the table.
 std::string OutcomeText(const WarmRow& row) {
   if (row.outcome != WarmOutcome::kDeclined) return std::string(ToString(row.outcome));
-  const std::string_view rule = row.sentence;
-  return absl::StrCat("declined: ", rule.substr(0, rule.find(':')));
+  return absl::StrCat("declined: ", SplitDecline(row.sentence).rule);
 }
 
 std::string DegreesText(const WarmRow& row) {
@@ -61,9 +61,10 @@ std::string KernelTable(const std::vector<WarmRow>& rows) {
   return table.ToText();
 }
 
-// Each sentence once, with the first op it is about.
-std::string Sentences(const std::vector<WarmRow>& rows) {
+// Each sentence once, with the first op it is about; not those of whole models, which come first.
+std::string Sentences(const std::vector<ModelRequest>& requests, const std::vector<WarmRow>& rows) {
   std::vector<std::string> done;
+  for (const ModelRequest& request : requests) done.emplace_back(request.declined.message());
   std::string text;
   for (const WarmRow& row : rows) {
     if (row.sentence.empty()) continue;
@@ -71,7 +72,10 @@ std::string Sentences(const std::vector<WarmRow>& rows) {
     done.push_back(row.sentence);
     const WarmAsker& asker = row.piece.askers.front();
     absl::StrAppend(&text, ToString(row.outcome), " ", row.piece.name, " (", asker.model, ", tp ",
-                    asker.tensor_parallel, "): ", row.sentence, "\n");
+                    asker.tensor_parallel, "): ", row.sentence);
+    const std::string_view help =
+        row.outcome == WarmOutcome::kDeclined ? HelpFor(SplitDecline(row.sentence).rule) : "";
+    absl::StrAppend(&text, help.empty() ? "" : "; what helps: ", help, "\n");
   }
   return text;
 }
@@ -88,7 +92,13 @@ Json RowJson(const WarmRow& row) {
   }
   Json json = {{"op", row.piece.name}, {"outcome", ToString(row.outcome)}, {"asked_by", askers}};
   if (row.piece.op.ok()) json["token_tile"] = row.piece.op->token_tile;
-  if (!row.sentence.empty()) json["sentence"] = row.sentence;
+  if (row.outcome == WarmOutcome::kDeclined) {
+    const Decline decline = SplitDecline(row.sentence);
+    json["rule"] = decline.rule;
+    json["sentence"] = decline.sentence;
+  } else if (!row.sentence.empty()) {
+    json["sentence"] = row.sentence;
+  }
   if (!row.plan.empty()) {
     json["plan"] = row.plan;
     json["digest"] = row.digest;
@@ -110,7 +120,10 @@ Json RowJson(const WarmRow& row) {
 Json RequestJson(const ModelRequest& request) {
   Json json = {{"model", request.model}};
   if (!request.declined.ok()) {
+    const Decline decline = SplitDecline(request.declined.message());
     json["declined"] = std::string(request.declined.message());
+    json["rule"] = decline.rule;
+    json["sentence"] = decline.sentence;
     return json;
   }
   json["family"] = request.ffn.family;
@@ -156,7 +169,7 @@ ExitCode WarmReport::Code() const {
 std::string WarmReport::ToText() const {
   std::string text;
   for (const ModelRequest& request : requests) absl::StrAppend(&text, DescribeModel(request), "\n");
-  absl::StrAppend(&text, "\n", KernelTable(rows), "\n", Sentences(rows));
+  absl::StrAppend(&text, "\n", KernelTable(rows), "\n", Sentences(requests, rows));
   absl::StrAppend(&text, gpu, ": ", Count(WarmOutcome::kCompiled), " compiled, ",
                   Count(WarmOutcome::kCached), " cached, ", Count(WarmOutcome::kDeclined),
                   " declined, ", Count(WarmOutcome::kFailed) + Count(WarmOutcome::kMissing),
@@ -187,7 +200,7 @@ std::string WarmReport::ToJson() const {
                     {"missing", Count(WarmOutcome::kMissing)},
                     {"median_compile_ms", MedianCompileMs()},
                     {"seconds", seconds}};
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace fusebox

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/engine/planner.h"
+#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -37,7 +38,7 @@ std::string_view ToString(WarmOutcome outcome) {
 
 WarmRow WarmRun::MakeReady(const WarmPiece& piece) {
   WarmRow row = {.piece = piece};
-  const absl::Status status = Fill(piece, row);
+  const absl::Status status = CatchExceptions([&] { return Fill(piece, row); });
   if (!status.ok()) {
     row.outcome = OutcomeOf(status);
     row.sentence = std::string(status.message());
@@ -101,8 +102,9 @@ std::vector<WarmRow> WarmRun::MakeAllReady(const std::vector<WarmPiece>& pieces,
     }
   };
   const size_t num_threads = std::min(static_cast<size_t>(std::max(jobs, 1)), pieces.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < num_threads; ++i) threads.emplace_back(work);
+  // This thread works too, so that fewer threads than asked for, or none, are slower and no more.
+  std::vector<std::thread> threads = StartThreads(std::max(static_cast<int>(num_threads) - 1, 0),
+                                                  [&](int) { return std::thread(work); });
   work();
   for (std::thread& thread : threads) thread.join();
   return rows;

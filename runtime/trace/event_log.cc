@@ -1,5 +1,8 @@
 #include "runtime/trace/event_log.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -74,9 +77,14 @@ class StreamSink final : public spdlog::sinks::base_sink<std::mutex> {
 class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   CallbackSink(EventLog::Callback callback, void* user) : callback_(callback), user_(user) {}
+  void Drop() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    callback_ = nullptr;
+  }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    if (callback_ == nullptr) return;
     const std::string line(message.payload.data(), message.payload.size());
     callback_(user_, static_cast<int32_t>(LevelOf(message.level)), line.c_str());
   }
@@ -86,6 +94,25 @@ class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
   EventLog::Callback callback_;
   void* user_;
 };
+
+// Null, with errno, when that fails. Waits for nothing: a pipe without a reader is ENXIO; one with
+// a reader (/dev/stderr of a service) and a device serve.
+std::FILE* OpenForAppending(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0) return nullptr;
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  std::FILE* file = nullptr;
+  if (flags >= 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0) {
+    file = ::fdopen(descriptor, "a");
+  }
+  if (file == nullptr) {
+    const int error = errno;
+    ::close(descriptor);
+    errno = error;
+  }
+  return file;
+}
 
 void AppendValue(std::string_view value, std::string* line) {
   if (!value.empty() && value.find_first_of(" \t\n\r\"=") == std::string_view::npos) {
@@ -116,29 +143,37 @@ EventField::EventField(std::string_view key_name, double number)
 
 class EventLog::Sink {
  public:
-  Sink(LogLevel level, spdlog::sink_ptr sink) : logger_("fusebox", std::move(sink)) {
+  Sink(LogLevel level, spdlog::sink_ptr sink, CallbackSink* callback = nullptr)
+      : callback_(callback), logger_("fusebox", std::move(sink)) {
     logger_.set_level(SpdlogLevel(level));
     logger_.set_pattern("%Y-%m-%dT%H:%M:%S.%e fusebox %l %v");
   }
   spdlog::logger& logger() { return logger_; }
+  CallbackSink* callback() { return callback_; }
 
  private:
-  spdlog::logger logger_;  // of its own: never registered, so the server's spdlog is untouched
+  CallbackSink* callback_;  // owned by logger_; null for a stream
+  spdlog::logger logger_;   // of its own: never registered, so the server's spdlog is untouched
 };
 
 EventLog::EventLog(std::unique_ptr<Sink> sink) : sink_(std::move(sink)) {}
 EventLog::~EventLog() = default;
 
 absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Create(const Options& options) {
-  spdlog::sink_ptr sink;
   if (options.callback != nullptr) {
-    sink = std::make_shared<CallbackSink>(options.callback, options.user);
-  } else if (!options.file.empty()) {
-    std::FILE* file = std::fopen(options.file.c_str(), "ae");
+    auto callback = std::make_shared<CallbackSink>(options.callback, options.user);
+    CallbackSink* const raw = callback.get();
+    return std::unique_ptr<EventLog>(
+        new EventLog(std::make_unique<Sink>(options.level, std::move(callback), raw)));
+  }
+  spdlog::sink_ptr sink;
+  if (!options.file.empty()) {
+    std::FILE* file = OpenForAppending(options.file);
     if (file == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("FUSEBOX_LOG_FILE=", options.file, " cannot be opened for appending (",
-                       std::strerror(errno), "); name a file in a folder that exists"));
+                       errno == ENXIO ? "a pipe that nobody reads" : std::strerror(errno),
+                       "); name a file in a folder that exists"));
     }
     sink = std::make_shared<StreamSink>(file, true);
   } else {
@@ -151,6 +186,10 @@ absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Create(const Options& option
 std::unique_ptr<EventLog> EventLog::Silent() {
   return std::unique_ptr<EventLog>(new EventLog(
       std::make_unique<Sink>(LogLevel::kOff, std::make_shared<StreamSink>(stderr, false))));
+}
+
+void EventLog::DropCallback() {
+  if (sink_->callback() != nullptr) sink_->callback()->Drop();
 }
 
 bool EventLog::Enabled(LogLevel level) const {

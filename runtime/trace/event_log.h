@@ -45,6 +45,10 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
+  // No callback is running, and none is called any more, when this returns. A log without callback
+  // goes on.
+  void DropCallback();
+
   bool Enabled(LogLevel level) const;
   // Levels: error user must act, warn slower than it should be, info once a kernel, debug a stage,
   // trace a candidate. `stage` is the first key of the line: config, plan, compile, cache, load,

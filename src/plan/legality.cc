@@ -161,7 +161,9 @@ constexpr LegalityRule kFieldRules[] = {
      [](const PlanFacts& f) {
        return StrCat("rings of ", f.plan.ring_slots, " weight and ", f.plan.activation_slots,
                      " activation slots are too short; at least ", kMinRingSlots, " and ",
-                     kMinActivationSlots, " keep copies in flight; use smaller slots");
+                     kMinActivationSlots,
+                     " keep copies in flight; use fewer tokens a launch or "
+                     "tensor parallelism, or run your own path");
      }},
     {"in_flight",
      [](const PlanFacts& f) {
@@ -179,7 +181,8 @@ constexpr LegalityRule kFitRules[] = {
      [](const PlanFacts& f) {
        return StrCat("a grid of ", f.plan.grid_ctas(), " CTAs in clusters of ", f.plan.cluster_size,
                      " would run in waves, for only ", ResidentCtas(f.plan, f.device),
-                     " are resident on ", f.device.name, "; use more rows per CTA");
+                     " are resident on ", f.device.name,
+                     "; use tensor parallelism, or run your own path");
      }},
     {"smem_fits",
      [](const PlanFacts& f) { return f.footprint.total_bytes <= f.device.smem_per_cta_bytes; },

@@ -109,7 +109,8 @@ absl::Status NothingLegal(const FfnProblem& problem, int token_tile, const Devic
     return Declined(
         "co_resident",
         absl::StrCat("no partition of ", asked, " fits the resident CTAs: intermediate ",
-                     problem.intermediate.value(), " needs more than 256 rows on each"));
+                     problem.intermediate.value(), " needs more than 256 rows on each; use tensor "
+                     "parallelism, or run your own path"));
   }
   const RefusedCount& most =
       *std::max_element(refused.begin(), refused.end(),

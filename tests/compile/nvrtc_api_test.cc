@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -71,6 +73,16 @@ TEST_F(NvrtcApiTest, RefusesALibraryThatIsNoNvrtc) {
   const auto api = LoadNvrtc({}, "libm.so.6");
   ASSERT_EQ(api.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(api.status().message()), HasSubstr("has no nvrtcVersion"));
+}
+
+TEST(LoadNvrtcTest, RefusesAPipeWithoutWaitingForItsWriter) {
+  const std::string path = testing::TempDir() + "/nvrtc_api_test.pipe";
+  std::remove(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto api = LoadNvrtc({}, path);
+  std::remove(path.c_str());
+  ASSERT_TRUE(absl::IsFailedPrecondition(api.status()));
+  EXPECT_THAT(std::string(api.status().message()), ::testing::HasSubstr("is no regular file"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -45,6 +46,46 @@ TEST_F(NvrtcCompilerTest, MakesACubinWithHeadersFromMemory) {
   EXPECT_FALSE(kernel->resources.Spills());
   EXPECT_GT(kernel->milliseconds, 0);
   EXPECT_EQ(kernel->nvrtc_major, compiler_->api().major);
+}
+
+// An NVRTC that does nothing, well.
+NvrtcApi MadeUpNvrtc() {
+  NvrtcApi api;
+  api.major = 13;
+  api.GetErrorString = [](nvrtcResult) { return "made up"; };
+  api.CreateProgram = [](nvrtcProgram*, const char*, const char*, int, const char* const*,
+                         const char* const*) { return NVRTC_SUCCESS; };
+  api.DestroyProgram = [](nvrtcProgram*) { return NVRTC_SUCCESS; };
+  api.CompileProgram = [](nvrtcProgram, int, const char* const*) { return NVRTC_SUCCESS; };
+  api.GetProgramLogSize = [](nvrtcProgram, size_t* bytes) { return *bytes = 64, NVRTC_SUCCESS; };
+  api.GetProgramLog = [](nvrtcProgram, char* log) {
+    return std::strcpy(log, "ptxas info    : Used 40 registers"), NVRTC_SUCCESS;
+  };
+  api.GetCubinSize = [](nvrtcProgram, size_t* bytes) { return *bytes = 4, NVRTC_SUCCESS; };
+  api.GetCubin = [](nvrtcProgram, char* cubin) { return std::memset(cubin, 1, 4), NVRTC_SUCCESS; };
+  return api;
+}
+
+TEST(MadeUpNvrtcTest, AnyCallThatFailsIsACompileFailure) {
+  const auto compile = [](void (*spoil)(NvrtcApi&)) {
+    NvrtcApi api = MadeUpNvrtc();
+    spoil(api);
+    return NvrtcCompiler(std::make_shared<const NvrtcApi>(api)).Compile(SmallKernel()).status();
+  };
+  EXPECT_TRUE(compile([](NvrtcApi&) {}).ok());
+  EXPECT_TRUE(IsCompileFailure(compile([](NvrtcApi& api) {
+    api.CreateProgram = [](nvrtcProgram*, const char*, const char*, int, const char* const*,
+                           const char* const*) { return NVRTC_ERROR_PROGRAM_CREATION_FAILURE; };
+  })));
+  EXPECT_TRUE(IsCompileFailure(compile([](NvrtcApi& api) {
+    api.GetCubin = [](nvrtcProgram, char*) { return NVRTC_ERROR_INTERNAL_ERROR; };
+  })));
+  EXPECT_TRUE(IsCompileFailure(compile([](NvrtcApi& api) {
+    api.GetProgramLogSize = [](nvrtcProgram, size_t* bytes) { return *bytes = 0, NVRTC_SUCCESS; };
+  })));
+  EXPECT_TRUE(absl::IsResourceExhausted(compile([](NvrtcApi& api) {
+    api.GetCubin = [](nvrtcProgram, char*) { return NVRTC_ERROR_OUT_OF_MEMORY; };
+  })));
 }
 
 TEST_F(NvrtcCompilerTest, MakesTheSameBytesAgain) {

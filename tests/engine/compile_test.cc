@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/cache/cubin_store.h"
 #include "runtime/cache/files.h"
+#include "tests/compile/small_kernel.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace fusebox {
@@ -96,6 +98,36 @@ TEST_F(EngineCompileTest, RebuildsACorruptedEntryOnce) {
     EXPECT_EQ(Stats(engine).compiles, compiles);
     EXPECT_EQ(Stats(engine).cache_bad_entries, compiles);
   }
+}
+
+TEST_F(EngineCompileTest, ReplacesAnEntryWhoseCubinTheDriverRefuses) {
+  engine_ = MakeCompilingEngine();
+  op_ = MakeOp(engine_);
+  const KernelSource& source = op_->ffn->Planned(0).source;
+  const auto silent = EventLog::Silent();
+  CompiledKernel unloadable = MadeUpKernel(0);
+  unloadable.cubin = "unloadable, says the fake driver";
+  ASSERT_TRUE(CubinStore({cache_root_}, silent.get()).Store(source, unloadable).ok());
+  ASSERT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << fusebox_last_error_message();
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 1u);
+  const auto found = CubinStore({cache_root_}, silent.get()).Find(source, 1000);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NE(found->cubin, unloadable.cubin);
+}
+
+TEST_F(EngineCompileTest, KeepsAnEntryOnAHostThatRefusesFreshKernelsToo) {
+  engine_ = MakeCompilingEngine();
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  driver_.failures["cuLibraryLoadData"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE);
+  EXPECT_EQ(Stats(engine_).compiles, 1u);
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 0u);
+  const auto silent = EventLog::Silent();
+  const auto found =
+      CubinStore({cache_root_}, silent.get()).Find(op_->ffn->Planned(0).source, 1000);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->cubin, MadeUpKernel(0).cubin);
 }
 
 TEST_F(EngineCompileTest, ServesFromMemoryWhenItsCacheCannotBeWritten) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,7 +113,7 @@ TEST_F(EngineTest, LoadsOnceForSixteenThreads) {
   EXPECT_EQ(Stats(engine_).kernels_ready, 1u);
 }
 
-TEST_F(EngineTest, SetsAnEntryAsideThatTheDriverRefuses) {
+TEST_F(EngineTest, KeepsAnEntryThatItCannotMakeAgain) {
   engine_ = MakeEngine([](EngineSettings& s) {
     s.config.compile_mode = CompileMode::kBlock;
     s.config.nvrtc_path = "/nonexistent/libnvrtc.so";
@@ -121,9 +122,23 @@ TEST_F(EngineTest, SetsAnEntryAsideThatTheDriverRefuses) {
   WarmCache(op_);
   driver_.failures["cuLibraryLoadData"] = CUDA_ERROR_INVALID_IMAGE;
   EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE);  // the rebuild has no NVRTC here
-  EXPECT_EQ(Stats(engine_).cache_bad_entries, 1u);
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 0u);
   driver_.failures.clear();
-  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE) << "the entry should have been set aside";
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << LastError();
+}
+
+TEST_F(EngineTest, SetsNothingAsideWhenItMayNotCompile) {
+  engine_ = MakeEngine();
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  for (const CUresult result : {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN}) {
+    driver_.failures["cuLibraryLoadData"] = result;
+    EXPECT_NE(Prepare(op_, {8}), FUSEBOX_OK);
+  }
+  driver_.failures.clear();
+  EXPECT_EQ(Stats(engine_).cache_bad_entries, 0u);
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << LastError();
 }
 
 TEST_F(EngineTest, RefusesAPlanThatDoesNotFitThisVeryGpu) {
@@ -170,6 +185,32 @@ TEST_F(EngineTest, DoesNotTryAFailureInTheBackgroundOverAndOver) {
     absl::SleepFor(absl::Milliseconds(25));
   }
   EXPECT_EQ(Stats(engine_).kernels_failed, 1u);
+}
+
+TEST_F(EngineTest, AnExceptionUnderABackgroundPrepareIsAFailedKernel) {
+  auto api = std::make_shared<DriverApi>(*driver_.Api());
+  api->LibraryLoadData = [](CUlibrary*, const void*, CUjit_option*, void**, unsigned int,
+                            CUlibraryOption*, void**,
+                            unsigned int) -> CUresult { throw std::bad_alloc(); };
+  auto engine = Engine::Create(Settings(), [&] { return api; });
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  engine_.reset(new fusebox_engine{*std::move(engine)});
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  ASSERT_EQ(Prepare(op_, {8}, FUSEBOX_PREPARE_BACKGROUND), FUSEBOX_OK);
+  EXPECT_EQ(fusebox_engine_wait(engine_.get(), 30000), FUSEBOX_OK);
+  EXPECT_EQ(Stats(engine_).kernels_failed, 1u);
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OUT_OF_MEMORY);
+}
+
+TEST_F(EngineTest, LogsNothingToACallbackOnceDestroyReturned) {
+  engine_ = MakeEngine();
+  op_ = MakeOp(engine_);
+  ASSERT_EQ(fusebox_engine_destroy(engine_.release()), FUSEBOX_OK);
+  const size_t num_lines = LogLines().size();
+  EXPECT_NE(Prepare(op_, {8}), FUSEBOX_OK);
+  op_->ffn->engine().log().Write(LogLevel::kError, "prepare", {{"event", "late"}});
+  EXPECT_EQ(LogLines().size(), num_lines);
 }
 
 TEST_F(EngineTest, KeepsReadinessStableAfterFreeze) {

@@ -1,5 +1,5 @@
-// Every mistake of a caller ends in the status that API.md names and a sentence; nothing crashes,
-// nothing is enqueued.
+// Every mistake of a caller ends in the status that the headers name and a sentence; nothing
+// crashes, nothing is enqueued.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -304,7 +304,8 @@ TEST_F(BadInputTest, AnEngineSaysWhatItsMachineLacks) {
   driver_.device_count = 0;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryEngine(nullptr)));
   driver_.device_count = 1;
-  EXPECT_TRUE(absl::IsInvalidArgument(TryEngine([](EngineSettings& s) { s.device_ordinal = 1; })));
+  EXPECT_EQ(CodeOf(TryEngine([](EngineSettings& s) { s.device_ordinal = 1; })),
+            FUSEBOX_UNAVAILABLE);
   driver_.compute_major = 8;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryEngine(nullptr)));
   driver_.compute_major = 9;

@@ -64,13 +64,13 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) { p.up.k_warpgroups = 4; }},
       {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 2 keep "
        "copies "
-       "in flight; use smaller slots",
+       "in flight; use fewer tokens a launch or tensor parallelism, or run your own path",
        [](FusionPlan& p) { p.ring_slots = 2; }},
       {"in_flight: 7 slots in flight: accepted are 1 to the ring's 6",
        [](FusionPlan& p) { p.slots_in_flight = 7; }},
       {"co_resident: a grid of 128 CTAs in clusters of 16 would run in waves, for only 112 are "
        "resident on "
-       "h200-sxm; use more rows per CTA",
+       "h200-sxm; use tensor parallelism, or run your own path",
        [](FusionPlan& p) {
          p.cluster_size = 16;
          p.num_clusters = 8;

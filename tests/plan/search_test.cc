@@ -75,7 +75,8 @@ TEST(SearchTest, DeclinesWhatNoPlanServes) {
   EXPECT_EQ(
       status.message(),
       "co_resident: no partition of ffn_gated_silu_bf16_h65536_i524288 at token tile 8 on h200-sxm "
-      "fits the resident CTAs: intermediate 524288 needs more than 256 rows on each");
+      "fits the resident CTAs: intermediate 524288 needs more than 256 rows on each; use tensor "
+      "parallelism, or run your own path");
   const absl::Status tile = Search(SomePlan().problem, 64, H200()).status();
   EXPECT_TRUE(IsDeclined(tile)) << tile;
   EXPECT_TRUE(tile.message().starts_with("token_tile: no plan for ")) << tile;

@@ -27,7 +27,7 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
   const Case cases[] = {
       {{}, "fusebox: A subcommand is required; accepted: warm plan verify bench doctor cache"},
       {{"bake"}, "accepted: warm plan verify bench doctor cache"},
-      {{"warm"}, "--model is required"},
+      {{"warm"}, "fusebox warm: --model is required"},
       {{"warm", "--model", kModel}, "pass --gpu with one of"},
       {{"warm", "--model", kModel, "--gpu", "h300"}, "\"h300\" is not known; known: "},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "eight"}, "eight"},
@@ -40,6 +40,8 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--jobs", "0"}, "--jobs"},
       {{"plan", "--gpu", "h200-sxm"},
        "no op is named; pass --model FILE, or --hidden N and --intermediate N"},
+      {{"plan", "--gpu", "h200-sxm", "--hidden", "64"}, "--intermediate is missing"},
+      {{"cache", "ls", "--plan"}, "fusebox cache ls: "},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "-8", "--intermediate", "64"}, "hidden is -8"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "1000000000000"},
        "intermediate is 1000000000000"},
@@ -133,6 +135,24 @@ TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
     EXPECT_THAT(result.out, AllOf(HasSubstr("declined: " + c.rule), HasSubstr(c.sentence),
                                   HasSubstr("every op is declined: no kernel was made")));
   }
+  const std::string said = RunCommand(WarmArguments(mamba)).out;
+  const size_t first = said.find("is not served");
+  EXPECT_EQ(said.find("is not served", first + 1), std::string::npos) << "said twice";
+  std::vector<std::string> arguments = WarmArguments(mamba);
+  arguments.push_back("--json");
+  const nlohmann::json json = RunCommand(arguments).Json();
+  EXPECT_EQ(json["kernels"][0]["rule"], "architecture");
+  EXPECT_THAT(json["kernels"][0]["sentence"].get<std::string>(), HasSubstr("is not served"));
+}
+
+TEST(BadInputTest, NamesThatAreNoKnobsAreWarnedOf) {
+  const CommandResult plan =
+      RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64"},
+                 {{"FUSEBOX_PDLL", "0"}});
+  EXPECT_EQ(plan.exit_code, 0);
+  EXPECT_THAT(plan.err, HasSubstr("fusebox plan: warning: FUSEBOX_PDLL is no knob"));
+  const CommandResult warm = RunCommand(WarmArguments("none.json"), {{"FUSEBOX_CACHE", "x"}});
+  EXPECT_THAT(warm.err, HasSubstr("fusebox warm: warning: FUSEBOX_CACHE is no knob"));
 }
 
 TEST(BadInputTest, UnservedDimsAreDeclinedByRule) {
@@ -151,6 +171,12 @@ TEST(BadInputTest, ABadKnobNamesTheAcceptedValues) {
       HasSubstr("FUSEBOX_COMPILE=sometimes is not accepted; use background, block or never"));
 }
 
+TEST(BadInputTest, AListOfNoFoldersIsNoCache) {
+  const CommandResult result = RunCommand(WarmArguments(kModel), {{"FUSEBOX_CACHE_DIR", ":"}});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("FUSEBOX_CACHE_DIR or --cache-dir names no folder"));
+}
+
 TEST(BadInputTest, WithoutNvrtcMissingKernelsAreReportedAsMissing) {
   const CommandResult result =
       RunCommand(WarmArguments(kModel), {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
@@ -166,6 +192,48 @@ TEST(BadInputTest, DoctorSaysWhatIsWrong) {
   const CommandResult bad_profile = RunCommand({"doctor"}, {{"FUSEBOX_DEVICE_PROFILE", "h300"}});
   EXPECT_EQ(bad_profile.exit_code, 1);
   EXPECT_THAT(bad_profile.out, HasSubstr("\"h300\" is not known"));
+}
+
+TEST(BadInputTest, DoctorKeepsGoodKnobsInForceBesideABadOne) {
+  const TemporaryFolder folder;
+  const CommandResult result = RunCommand({"doctor"}, {{"FUSEBOX_PDL", "maybe"},
+                                                       {"FUSEBOX_COMPILE", "soon"},
+                                                       {"FUSEBOX_CACHE_DIR", folder.path("mine")}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("FUSEBOX_PDL=maybe is not accepted"),
+                                HasSubstr("FUSEBOX_COMPILE=soon is not accepted"),
+                                HasSubstr(folder.path("mine") + ": not there yet, can be made")));
+}
+
+TEST(BadInputTest, DoctorTriesWhatAnEngineWouldWriteTo) {
+  const TemporaryFolder folder;
+  const CommandResult log = RunCommand({"doctor"}, {{"FUSEBOX_LOG_FILE", "/nope/x"}});
+  EXPECT_EQ(log.exit_code, 1);
+  EXPECT_THAT(log.out, HasSubstr("FUSEBOX_LOG_FILE=/nope/x cannot be opened for appending"));
+  const CommandResult dump = RunCommand({"doctor"}, {{"FUSEBOX_DUMP_DIR", "/proc/nope"}});
+  EXPECT_THAT(dump.out, HasSubstr("FUSEBOX_DUMP_DIR=/proc/nope cannot be written"));
+  const CommandResult cache = RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", "/proc/nope"}});
+  EXPECT_THAT(cache.out, HasSubstr("/proc/nope: cannot be written"));
+  const CommandResult good = RunCommand({"doctor"}, {{"FUSEBOX_LOG_FILE", folder.path("log")},
+                                                     {"FUSEBOX_DUMP_DIR", folder.path("dump")},
+                                                     {"FUSEBOX_CACHE_DIR", folder.path("cache")}});
+  EXPECT_THAT(good.out, HasSubstr("all accepted"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "doctor left something behind";
+}
+
+TEST(BadInputTest, DoctorCountsAnotherBuildsKernelsAsStaleAndNotAsBad) {
+  const TemporaryFolder folder;
+  const std::string entry = folder.path("v1/sm_90a/" + std::string(32, 'a'));
+  std::filesystem::create_directories(entry);
+  WriteText(entry + "/meta.json", R"({"schema": 1})");
+  WriteText(entry + "/kernel.cubin", "");
+  const CommandResult doctor = RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", folder.path()}});
+  EXPECT_THAT(doctor.out, HasSubstr("1 kernels, 13 B, of them 1 of another build (misses); "));
+  for (const char* action : {"ls", "verify"}) {
+    const CommandResult cache = RunCommand({"cache", action, "--cache-dir", folder.path()});
+    EXPECT_EQ(cache.exit_code, 0) << cache.err;
+    EXPECT_THAT(cache.out, HasSubstr("stale: written by another build (schema 1"));
+  }
 }
 
 TEST(BadInputTest, DoctorWarnsOfACacheThatCannotBeWritten) {

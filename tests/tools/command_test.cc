@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "src/plan/legality.h"
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -40,11 +42,11 @@ TEST(CommandTest, PlanExplainsAnOp) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4096",
                                            "--intermediate", "11008", "--tokens", "1,8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(
-      result.out,
-      AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
-            HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
-            HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
+                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
+                    HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule"),
+                    HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
 }
 
 TEST(CommandTest, PlanPrintsJson) {
@@ -60,6 +62,40 @@ TEST(CommandTest, PlanPrintsJson) {
   EXPECT_EQ(json[1]["token_tile"], 32);
   EXPECT_GT(json[1]["search"]["best"]["cost"]["us"].get<double>(), 0);
   EXPECT_THAT(json[2]["declined"].get<std::string>(), StartsWith("token_limit: "));
+  EXPECT_EQ(json[2]["rule"], "token_limit");
+  EXPECT_THAT(json[2]["sentence"].get<std::string>(), StartsWith("64 tokens exceed"));
+}
+
+TEST(CommandTest, PlanSaysWhenPreferenceAndNotCostChose) {
+  const CommandResult result =
+      RunCommand({"plan", "--gpu", "h200-sxm", "--json", "--model",
+                  "bench/models/meta-llama--Llama-3.1-8B.json", "--tokens", "8,16,32"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& op : result.Json()) {
+    bool passed_by = false;
+    for (const auto& ranked : op["search"]["runners_up"]) {
+      passed_by = passed_by || ranked["cost"]["us"] < op["search"]["best"]["cost"]["us"];
+    }
+    EXPECT_EQ(op["chosen_by"], passed_by ? "preference among ties" : "cost") << op["op"];
+  }
+}
+
+TEST(CommandTest, PlanListsEveryRule) {
+  const CommandResult text = RunCommand({"plan", "--rules"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  for (const LegalityRule& rule : LegalityRules()) {
+    EXPECT_THAT(text.out, HasSubstr("\n" + std::string(rule.name) + " "))
+        << "add a row to rule_list.cc";
+  }
+  EXPECT_EQ(RunCommand({"plan", "--rules", "--json"}).Json()[0]["rule"], "architecture");
+}
+
+TEST(CommandTest, ADeclineSaysWhatHelps) {
+  const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "16384",
+                                           "--intermediate", "53248", "--tokens", "8"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: co_resident: "),
+                                HasSubstr("what helps: more tensor parallelism")));
 }
 
 TEST(CommandTest, ResidualIsPartOfTheOp) {
@@ -74,6 +110,26 @@ TEST(CommandTest, PlanIsTheSameEveryTime) {
   const std::vector<std::string> arguments = {"plan",     "--gpu", "gh200",          "--json",
                                               "--hidden", "896",   "--intermediate", "4864"};
   EXPECT_EQ(RunCommand(arguments).out, RunCommand(arguments).out);
+}
+
+// Each of README's lines that needs no GPU works as it stands, from the repository root.
+TEST(CommandTest, ReadmesLinesWorkFromTheRepositoryRoot) {
+  const TemporaryFolder folder;
+  std::istringstream lines(ReadText("README.md"));
+  int num_run = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("fusebox warm ") && !line.starts_with("fusebox plan ")) continue;
+    std::istringstream words(line.substr(0, line.find('#')).substr(8));
+    std::vector<std::string> arguments;
+    for (std::string word; words >> word;) arguments.push_back(word);
+    if (arguments.back() == "/opt/fusebox-cache") arguments.back() = folder.path("container");
+    // Without NVRTC, here or at all, warm plans, looks and says what is missing.
+    const CommandResult result = RunCommand(arguments, {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
+    EXPECT_EQ(result.exit_code, arguments[0] == "warm" ? 3 : 0) << line << "\n" << result.err;
+    EXPECT_NE(result.out, "") << line;
+    ++num_run;
+  }
+  EXPECT_EQ(num_run, 4);
 }
 
 TEST(CommandTest, DoctorReportsEveryPart) {

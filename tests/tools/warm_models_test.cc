@@ -47,7 +47,8 @@ TEST(WarmModelsTest, EveryModelIsCompiledWithoutSpillsOrDeclinedByRule) {
     declined += made["totals"]["declined"].get<int>();
     for (const auto& kernel : made["kernels"]) {
       if (kernel["outcome"] == "declined") {
-        EXPECT_THAT(kernel["sentence"].get<std::string>(), MatchesRegex("[a-z_0-9]+: .+"));
+        EXPECT_THAT(kernel["rule"].get<std::string>(), MatchesRegex("[a-z_0-9]+"));
+        EXPECT_NE(kernel["sentence"], "");
         continue;
       }
       EXPECT_EQ(kernel["stack_bytes"], 0) << kernel;

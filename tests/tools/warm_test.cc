@@ -1,6 +1,7 @@
 // `fusebox warm` end to end on a machine with NVRTC and without a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -63,6 +64,18 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
     EXPECT_EQ(found["kernels"][i]["digest"], made["kernels"][i]["digest"]);
     EXPECT_EQ(found["kernels"][i]["registers"], made["kernels"][i]["registers"]);
   }
+}
+
+TEST_F(WarmTest, CompilesOnItsOwnThreadWhereNoOtherStarts) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);
+  rlimit huge = before;
+  huge.rlim_cur = rlim_t{1} << 46;  // the command's threads ask for such a stack, and get none
+  if (setrlimit(RLIMIT_STACK, &huge) != 0) GTEST_SKIP() << "the stack limit cannot be raised";
+  const CommandResult result = Warm({"--jobs", "8", "--json"});
+  ASSERT_EQ(setrlimit(RLIMIT_STACK, &before), 0);
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(result.Json()["totals"]["compiled"], 3);
 }
 
 TEST_F(WarmTest, EndsInATableWithTotals) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,24 @@ TEST(EventLogTest, RefusesAFileThatCannotBeOpened) {
   const auto log = EventLog::Create({.file = "/nonexistent/folder/log"});
   ASSERT_EQ(log.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(log.status().message()), HasSubstr("FUSEBOX_LOG_FILE=/nonexistent"));
+}
+
+TEST(EventLogTest, RefusesAPipeThatNobodyReads) {
+  const std::string path = testing::TempDir() + "/event_log_test.pipe";
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto log = EventLog::Create({.file = path});
+  std::filesystem::remove(path);
+  ASSERT_EQ(log.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(log.status().message()), HasSubstr("a pipe that nobody reads"));
+}
+
+TEST(EventLogTest, CallsNothingOnceTheCallbackIsDropped) {
+  std::vector<Line> lines;
+  const auto log = CollectingLog(LogLevel::kInfo, &lines);
+  log->DropCallback();
+  log->Write(LogLevel::kInfo, "x", {});
+  EXPECT_TRUE(lines.empty());
 }
 
 TEST(EventLogTest, CallsTheCallbackFromOneThreadAtATime) {
