@@ -252,7 +252,7 @@ absl::Status CubinStore::CheckRoots() const {
     if (NameExists(VersionFolder(root))) FUSEBOX_RETURN_IF_ERROR(CheckFolder(VersionFolder(root)));
     for (const std::string& name : ListFolder(VersionFolder(root))) {
       const std::string folder = absl::StrCat(VersionFolder(root), "/", name);
-      if (name.front() != '.' && IsFolder(folder)) FUSEBOX_RETURN_IF_ERROR(CheckFolder(folder));
+      if (absl::StartsWith(name, "sm_")) FUSEBOX_RETURN_IF_ERROR(CheckFolder(folder));
     }
   }
   return absl::OkStatus();

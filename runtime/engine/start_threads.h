@@ -4,14 +4,13 @@
 #ifndef FUSEBOX_RUNTIME_ENGINE_START_THREADS_H_
 #define FUSEBOX_RUNTIME_ENGINE_START_THREADS_H_
 
-#include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 
 namespace fusebox {
 
@@ -28,6 +27,16 @@ std::vector<std::thread> StartThreads(int count, Start&& start) {
   return threads;
 }
 
+// Without the message where there is no memory for it: an absl::Status of a code alone allocates
+// nothing.
+inline absl::Status FailureOf(absl::StatusCode code, std::string_view message) noexcept {
+  try {
+    return absl::Status(code, message);
+  } catch (...) {
+    return absl::Status(code, "");
+  }
+}
+
 // What `body` returns, an absl::Status or StatusOr; ResourceExhausted for bad_alloc, Internal for
 // any other exception.
 template <typename Body>
@@ -35,12 +44,9 @@ auto CatchExceptions(Body&& body) -> decltype(body()) {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("the host has no memory left for this");
-  } catch (const std::exception& exception) {
-    return absl::InternalError(
-        absl::StrCat("an exception ended this work (", exception.what(), "); please report it"));
+    return FailureOf(absl::StatusCode::kResourceExhausted, "the host has no memory left for this");
   } catch (...) {
-    return absl::InternalError("an exception ended this work; please report it");
+    return FailureOf(absl::StatusCode::kInternal, "an exception ended this work; please report it");
   }
 }
 

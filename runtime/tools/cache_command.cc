@@ -132,8 +132,8 @@ absl::Status RunCache(const CacheOptions& options, Depth depth) {
   options.json ? PrintJson(store.roots(), entries) : PrintText(store.roots(), entries);
   const absl::Status roots = store.CheckRoots();
   if (depth == Depth::kVerify && !roots.ok()) {
-    return absl::Status(roots.code(), absl::StrCat("not every root was verified: ", roots.message(),
-                                                   "; name roots that are there with --cache-dir"));
+    return absl::DataLossError(absl::StrCat("not every root was verified: ", roots.message(),
+                                            "; name roots that are there with --cache-dir"));
   }
   const auto bad = std::count_if(entries.begin(), entries.end(), [](const CacheEntryReport& entry) {
     return !entry.status.ok() && !IsStale(entry.status);

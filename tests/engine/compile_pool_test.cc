@@ -5,10 +5,23 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 
 #include "absl/synchronization/notification.h"
+
+namespace {
+thread_local bool refuse_memory = false;  // to this thread
+}  // namespace
+
+void* operator new(size_t bytes) {
+  void* const memory = refuse_memory ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace fusebox {
 namespace {
@@ -53,6 +66,22 @@ TEST(CompilePoolTest, ATaskThatThrowsEndsAloneAndIsReported) {
   EXPECT_TRUE(ran_after);
   EXPECT_EQ(num_memory, 1);
   EXPECT_EQ(num_internal, 2);
+}
+
+TEST(CompilePoolTest, ATaskThatThrowsIsReportedWithoutMemoryForTheSentence) {
+  std::atomic<int> num_memory = 0;
+  CompilePool pool(
+      1, [] {},
+      [&](const absl::Status& status) {
+        refuse_memory = false;
+        num_memory += absl::IsResourceExhausted(status);
+      });
+  pool.Enqueue([] {
+    refuse_memory = true;
+    throw std::bad_alloc();
+  });
+  EXPECT_TRUE(pool.Wait(absl::Seconds(30)).ok());
+  EXPECT_EQ(num_memory, 1);
 }
 
 TEST(CompilePoolTest, AnIdleCallThatThrowsIsReportedAndCalledAgain) {

@@ -304,8 +304,8 @@ TEST_F(BadInputTest, AnEngineSaysWhatItsMachineLacks) {
   driver_.device_count = 0;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryEngine(nullptr)));
   driver_.device_count = 1;
-  EXPECT_EQ(CodeOf(TryEngine([](EngineSettings& s) { s.device_ordinal = 1; })),
-            FUSEBOX_UNAVAILABLE);
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(TryEngine([](EngineSettings& s) { s.device_ordinal = 1; })));
   driver_.compute_major = 8;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryEngine(nullptr)));
   driver_.compute_major = 9;

@@ -144,6 +144,24 @@ TEST_F(WarmTest, ACorruptedEntryIsNamedAndMadeAgain) {
   EXPECT_EQ(RunCommand({"cache", "verify", "--cache-dir", root_.path()}).exit_code, 0);
 }
 
+TEST_F(WarmTest, VerifyFailsForARootThatIsNotThere) {
+  for (const char* root : {"/nonexistent/cache", "/dev/null"}) {
+    const CommandResult result = RunCommand({"cache", "verify", "--cache-dir", root});
+    EXPECT_EQ(result.exit_code, 1) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(std::string("not every root was verified: opening ") + root));
+  }
+}
+
+TEST_F(WarmTest, VerifyTellsDamagedTextFromADamagedKernel) {
+  ASSERT_EQ(Warm({"--tokens", "8"}).exit_code, 0);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root_.path())) {
+    if (entry.path().filename() == "kernel.cu") WriteText(entry.path().string(), "changed");
+  }
+  const CommandResult result = RunCommand({"cache", "verify", "--cache-dir", root_.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("damaged text, kernel intact: the checksum of kernel.cu"));
+}
+
 TEST_F(WarmTest, CacheLsShowsWhatWasMade) {
   ASSERT_EQ(Warm().exit_code, 0);
   const CommandResult result = RunCommand({"cache", "ls", "--json", "--cache-dir", root_.path()});
