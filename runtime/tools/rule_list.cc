@@ -16,7 +16,6 @@ constexpr RuleText kRules[] = {
     {"tensor_parallel", "model", "the degree divides the intermediate size", "another degree"},
     {"dim_granule", "op", "dims are multiples of 8: TMA needs rows of whole 16 bytes",
      "weights padded with zeros"},
-    {"activation_form", "op", "activation and form belong together: silu is gated", ""},
     {"sandwich_norm", "op", "a second norm stands behind an RMSNorm", "the addition after the call"},
     {"token_limit", "op", "the tokens fit the largest token tile", "a batch split in two"},
     {"fields_positive", "plan", "every count is at least 1", ""},

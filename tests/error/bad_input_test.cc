@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/engine/last_error.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace fusebox {
