@@ -107,8 +107,8 @@ phase_sanitizer() {
 }
 
 phase_bench() {
-  # Without biases, as the baselines.
-  limited 540 bench.log "$fusebox" bench "${models[@]}" --bias none --neighbours fusebox,foreign \
+  # In bf16 and without biases, as the baselines.
+  limited 540 bench.log "$fusebox" bench "${models[@]}" --dtype bf16 --bias none --neighbours fusebox,foreign \
     --json "$out/bench.json" --commit "$commit"
   note bench $? "$(grep -c '' "$out/bench.log" 2>/dev/null) lines in bench.log"
   cat "$out/bench.log"
