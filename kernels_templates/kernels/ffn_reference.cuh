@@ -84,12 +84,12 @@ __device__ RowMoments ReferenceMoments(i64 count, double eps, Input input) {
     const Estimate value = input(k);
     const double centered = value.value - moments.mean.value;
     const double distance = value.error + moments.mean.error;
-    squares.Add({centered * centered, (2.0 * fabs(centered) + distance) * distance});
+    squares.Add({centered * centered, distance * distance});
   }
   squares.Finish();
   const double variance = squares.value / n + eps;
   moments.scale.value = 1.0 / sqrt(variance);
-  moments.scale.error = ScaleError(variance, squares.Error(count) / n);
+  moments.scale.error = ScaleError(variance, squares.error / n, 4.0 * kAddError * sqrt(n));
   return moments;
 }
 

@@ -111,9 +111,13 @@ __device__ inline double MeanError(double mean, double sum_error) {
   return sum_error + kAddError * fabs(mean);
 }
 
-__device__ inline double ScaleError(double variance, double sum_error) {
-  const double relative = sum_error / variance + 2.0 * kAddError;
-  return (1.0 / sqrt(1.0 - relative) - 1.0 + 2.0 * kAddError) / sqrt(variance);
+__device__ inline double ScaleError(double variance, double mean_square_distance,
+                                    double relative_sum_error) {
+  const double root = sqrt(variance);
+  const double nearest = root - sqrt(mean_square_distance);
+  const double relative = relative_sum_error + 2.0 * kAddError;  // the division, and adding eps
+  if (nearest <= 0.0) return __longlong_as_double(0x7ff8000000000000ll);
+  return 1.0 / (nearest * sqrt(1.0 - relative)) - 1.0 / root + 2.0 * kAddError / nearest;
 }
 
 __device__ inline Estimate Centered(const Estimate& input, const Estimate& mean,

@@ -62,8 +62,8 @@ absl::StatusOr<DeviceReport> QueryDevice(const DriverApi& api, int ordinal) {
   }
   if (ordinal < 0 || ordinal >= count) {
     return absl::FailedPreconditionError(absl::StrCat("device: ordinal ", ordinal,
-                                                   " does not exist; the driver reports ", count,
-                                                   " GPU(s), numbered from 0"));
+                                                      " does not exist; the driver reports ", count,
+                                                      " GPU(s), numbered from 0"));
   }
   DeviceReport report{.ordinal = ordinal};
   FUSEBOX_RETURN_IF_ERROR(CudaStatus(api, api.DeviceGet(&report.device, ordinal), "cuDeviceGet"));

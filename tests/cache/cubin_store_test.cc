@@ -16,54 +16,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cache/files.h"
+#include "tests/cache/cubin_store_fixture.h"
 #include "tests/compile/small_kernel.h"
 
 namespace fusebox {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-constexpr int kAnyNvrtc = 1000;
-
-void Collect(void* user, int32_t, const char* line) {
-  static_cast<std::vector<std::string>*>(user)->push_back(line);
-}
-
-class CubinStoreTest : public testing::Test {
- protected:
-  void SetUp() override {
-    fs::remove_all(base_);
-    fs::create_directories(base_);
-    log_ = *EventLog::Create({.level = LogLevel::kDebug, .callback = Collect, .user = &lines_});
-  }
-  void TearDown() override {
-    std::error_code error;
-    fs::permissions(base_, fs::perms::owner_all, error);
-    fs::remove_all(base_, error);
-  }
-
-  CubinStore Store(std::vector<std::string> roots) {
-    return CubinStore(std::move(roots), log_.get());
-  }
-  std::string Root(const std::string& name = "root") const { return base_ + "/" + name; }
-  std::string Entry(const std::string& root, const KernelSource& source) const {
-    return absl::StrCat(root, "/v1/sm_90a/", source.Digest().ToHex());
-  }
-  int CountNames(const std::string& folder, const std::string& prefix) const {
-    int count = 0;
-    for (const std::string& name : ListFolder(folder)) count += absl::StartsWith(name, prefix);
-    return count;
-  }
-
-  const std::string base_ = absl::StrCat(testing::TempDir(), "/cubin_store_test-", getpid());
-  std::vector<std::string> lines_;
-  std::unique_ptr<EventLog> log_;
-};
-
-void Overwrite(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 TEST_F(CubinStoreTest, GivesBackWhatWasStored) {
   CubinStore store = Store({Root()});
@@ -166,32 +125,6 @@ TEST_F(CubinStoreTest, NeverLoadsAnEntryWithAnotherLaunchShape) {
   EXPECT_FALSE(store.Find(other, kAnyNvrtc).has_value());
 }
 
-TEST_F(CubinStoreTest, SetsABadEntryAsideAndTakesItsPlaceAnew) {
-  CubinStore store = Store({Root()});
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  Overwrite(Entry(Root(), SmallKernel()) + "/kernel.cubin", "garbage");
-  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-  EXPECT_EQ(CountNames(Root() + "/v1/sm_90a", ".bad-"), 1);
-  EXPECT_THAT(lines_.back(), HasSubstr("event=bad_entry"));
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-}
-
-TEST_F(CubinStoreTest, MissesAnotherBuildsEntryAndReplacesItWhenItIsMadeAgain) {
-  CubinStore store = Store({Root()});
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  const std::string entry = Entry(Root(), SmallKernel());
-  Overwrite(entry + "/meta.json", R"({"schema": 1, "launch": {"resident_ctas_per_sm": 1}})");
-  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-  EXPECT_EQ(store.num_bad_entries(), 0u);
-  ASSERT_TRUE(fs::exists(entry)) << "another build may still want it";
-  EXPECT_TRUE(IsStale(store.List().at(0).status));
-  EXPECT_TRUE(IsStale(store.Verify().at(0).status));
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-  EXPECT_EQ(CountNames(Root() + "/v1", ".tmp-"), 0);
-}
-
 TEST_F(CubinStoreTest, SearchesAllRootsAndWritesTheFirstOnly) {
   ASSERT_TRUE(Store({Root("old")}).Store(SmallKernel(1), MadeUpKernel(1)).ok());
   CubinStore store = Store({Root("new"), Root("old")});
@@ -219,140 +152,6 @@ TEST_F(CubinStoreTest, MissesWhatTheDriverCouldNotLoadButKeepsIt) {
   ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());  // NVRTC 13
   EXPECT_FALSE(store.Find(SmallKernel(), 12).has_value());
   EXPECT_TRUE(store.Find(SmallKernel(), 13).has_value());
-}
-
-TEST_F(CubinStoreTest, AnOlderNvrtcsKernelReplacesANewersForGood) {
-  CubinStore store = Store({Root()});
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel(1)).ok());  // NVRTC 13
-  CompiledKernel older = MadeUpKernel(2);
-  older.nvrtc_major = 12;
-  older.nvrtc_version = "12.9";
-  ASSERT_FALSE(store.Find(SmallKernel(), 12).has_value());
-  ASSERT_TRUE(store.Store(SmallKernel(), older).ok());
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel(1)).ok());  // a host of 13 that came late
-  for (const int driver_major : {12, 13}) {
-    const auto found = store.Find(SmallKernel(), driver_major);
-    ASSERT_TRUE(found.has_value());
-    EXPECT_EQ(found->cubin, older.cubin);
-  }
-  EXPECT_EQ(CountNames(Root() + "/v1", ".tmp-"), 0);
-  EXPECT_EQ(store.num_bad_entries(), 0u);
-}
-
-TEST_F(CubinStoreTest, ReplacesWhatCanNeverBeRead) {
-  const std::string entry = Entry(Root(), SmallKernel());
-  const std::vector<std::function<void()>> damages = {
-      [&] { fs::remove(entry + "/kernel.cubin"), fs::create_directory(entry + "/kernel.cubin"); },
-      [&] { fs::remove(entry + "/meta.json"), fs::create_directory(entry + "/meta.json"); },
-      [&] {
-        fs::remove(entry + "/kernel.cubin");
-        fs::create_symlink("kernel.cubin", entry + "/kernel.cubin");
-      },
-      [&] { fs::resize_file(entry + "/kernel.cubin", uintmax_t{70} << 20); },
-      [&] {
-        fs::remove(entry + "/meta.json");
-        ASSERT_EQ(mkfifo((entry + "/meta.json").c_str(), 0600), 0);
-      },
-      [&] { fs::remove_all(entry), std::ofstream(entry) << "a file"; },
-      [&] { fs::remove_all(entry), fs::create_symlink("/nonexistent/entry", entry); },
-      [&] { fs::remove_all(entry), fs::create_symlink(entry, entry); },
-  };
-  for (size_t i = 0; i < damages.size(); ++i) {
-    fs::remove_all(Root());
-    CubinStore store = Store({Root()});
-    ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-    damages[i]();
-    EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value()) << i;
-    EXPECT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok()) << i;
-    EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value()) << i;
-    EXPECT_EQ(store.num_bad_entries(), 1u) << i;
-    EXPECT_EQ(CountNames(Root() + "/v1/sm_90a", ".bad-"), 1) << i;
-  }
-}
-
-TEST_F(CubinStoreTest, ReplacesAnEntryItMayNotReadOrSaysWhyItCannot) {
-  fs::permissions(base_, fs::perms::all);
-  const bool is_root = geteuid() == 0;  // whom no permission stops
-  if (is_root) {
-    ASSERT_EQ(seteuid(65534), 0);
-  }
-  CubinStore store = Store({Root()});
-  EXPECT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  const std::string entry = Entry(Root(), SmallKernel());
-  fs::permissions(entry + "/kernel.cubin", fs::perms::none);
-  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-  EXPECT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-
-  fs::permissions(entry + "/kernel.cubin", fs::perms::none);
-  fs::permissions(Root() + "/v1/sm_90a", fs::perms::owner_read | fs::perms::owner_exec);
-  const absl::Status status = store.Store(SmallKernel(), MadeUpKernel());
-  fs::permissions(Root() + "/v1/sm_90a", fs::perms::owner_all);
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot be moved away; remove it"));
-  EXPECT_EQ(store.num_write_failures(), 1u);
-  if (is_root) {
-    ASSERT_EQ(seteuid(0), 0);
-  }
-}
-
-TEST_F(CubinStoreTest, LeavesABadEntryThatNothingWillReplace) {
-  CubinStore store = Store({Root()});
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  Overwrite(Entry(Root(), SmallKernel()) + "/kernel.cubin", "garbage");
-  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc, BadEntries::kLeave).has_value());
-  EXPECT_EQ(store.num_bad_entries(), 1u);
-  EXPECT_TRUE(fs::exists(Entry(Root(), SmallKernel())));
-}
-
-TEST_F(CubinStoreTest, KeepsTheNewestBadEntriesOnly) {
-  CubinStore store = Store({Root()});
-  for (size_t i = 0; i < CubinStore::kMaxBadEntries + 4; ++i) {
-    ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-    Overwrite(Entry(Root(), SmallKernel()) + "/kernel.cubin", absl::StrCat(i));
-    EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
-  }
-  const std::string parent = Root() + "/v1/sm_90a";
-  EXPECT_EQ(CountNames(parent, ".bad-"), static_cast<int>(CubinStore::kMaxBadEntries));
-}
-
-TEST_F(CubinStoreTest, RemovesWhatKilledWritersLeftAnHourAgo) {
-  const std::string old = Root() + "/v1/.tmp-1-0123";
-  const std::string fresh = Root() + "/v1/.tmp-1-4567";
-  fs::create_directories(old);
-  fs::create_directories(fresh);
-  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::minutes(61));
-  CubinStore store = Store({Root()});
-  ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-  EXPECT_FALSE(fs::exists(old));
-  EXPECT_TRUE(fs::exists(fresh));
-}
-
-TEST_F(CubinStoreTest, SaysWhichRootCannotBeRead) {
-  fs::create_directories(Root("here"));
-  EXPECT_TRUE(Store({Root("here")}).CheckRoots().ok());
-  const absl::Status status = Store({Root("here"), Root("gone")}).CheckRoots();
-  EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr(Root("gone")));
-}
-
-TEST_F(CubinStoreTest, SaysOnceThatItsRootCannotBeWritten) {
-  std::ofstream(Root()) << "a file where the root should be";
-  CubinStore store = Store({Root()});
-  EXPECT_FALSE(store.Store(SmallKernel(1), MadeUpKernel(1)).ok());
-  EXPECT_FALSE(store.Store(SmallKernel(2), MadeUpKernel(2)).ok());
-  EXPECT_EQ(store.num_write_failures(), 2u);
-  ASSERT_EQ(lines_.size(), 1u);
-  EXPECT_THAT(lines_[0], HasSubstr("event=unwritable"));
-  EXPECT_FALSE(store.Find(SmallKernel(1), kAnyNvrtc).has_value());
-}
-
-TEST_F(CubinStoreTest, LeavesNothingBehindWhenTheDiskIsFull) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  EXPECT_FALSE(WriteNewFile("/dev/full/x", "bytes").ok());
-  const std::string link = Root("link");
-  fs::create_symlink("/dev/full", link);
-  EXPECT_FALSE(WriteNewFile(link, "bytes").ok());  // O_EXCL refuses what exists
 }
 
 TEST_F(CubinStoreTest, KeepsTheFirstEntryWhenTwoStore) {
@@ -412,30 +211,6 @@ TEST_F(CubinStoreTest, ListsWhatItHolds) {
   EXPECT_EQ(entries[0].meta.name, "small_1");
   EXPECT_EQ(entries[1].meta.launch, SmallKernel().launch);
   EXPECT_GT(entries[1].bytes, 3000);
-}
-
-TEST_F(CubinStoreTest, VerifyTellsDamagedTextFromADamagedKernel) {
-  CubinStore store = Store({Root()});
-  for (const char* name : {"kernel.cu", "plan.json"}) {
-    fs::remove_all(Root());
-    ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-    Overwrite(Entry(Root(), SmallKernel()) + "/" + name, "changed");
-    EXPECT_TRUE(store.Verify().at(0).status.ok()) << name;
-    EXPECT_THAT(store.Verify().at(0).text_fault, HasSubstr(name));
-    EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value()) << name;
-  }
-}
-
-TEST_F(CubinStoreTest, VerifyFindsAChangeOfTheKernel) {
-  CubinStore store = Store({Root()});
-  for (const char* name : {"kernel.cubin", "meta.json"}) {
-    fs::remove_all(Root());
-    ASSERT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
-    ASSERT_TRUE(store.Verify().at(0).status.ok());
-    const std::string path = Entry(Root(), SmallKernel()) + "/" + name;
-    Overwrite(path, *ReadFile(path) + " ");
-    EXPECT_TRUE(absl::IsDataLoss(store.Verify().at(0).status)) << name;
-  }
 }
 
 TEST_F(CubinStoreTest, WorksWithoutAnyRoot) {

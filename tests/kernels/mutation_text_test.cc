@@ -66,6 +66,7 @@ bool FencesRows(const std::string& ptx) {
 
 constexpr TextCheck kTextChecks[] = {{"proxy_fence", FencesBetweenStoreAndPush},
                                      {"rows_proxy_fence", FencesRows},
+                                     {"rows_writers_barrier", FencesRows},
                                      {"exit_wait", LeavesTogether},
                                      {"counter_order", OrdersByCounters}};
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "src/shape/element.h"
 
@@ -71,9 +72,12 @@ Estimate RoundedTo(DType dtype, const Estimate& estimate) {
 
 double MeanError(double mean, double sum_error) { return sum_error + kAddError * std::abs(mean); }
 
-double ScaleError(double variance, double sum_error) {
-  const double relative = sum_error / variance + 2.0 * kAddError;  // the division, and adding eps
-  return (1.0 / std::sqrt(1.0 - relative) - 1.0 + 2.0 * kAddError) / std::sqrt(variance);
+double ScaleError(double variance, double mean_square_distance, double relative_sum_error) {
+  const double root = std::sqrt(variance);
+  const double nearest = root - std::sqrt(mean_square_distance);
+  const double relative = relative_sum_error + 2.0 * kAddError;  // the division, and adding eps
+  if (nearest <= 0.0) return std::numeric_limits<double>::quiet_NaN();
+  return 1.0 / (nearest * std::sqrt(1.0 - relative)) - 1.0 / root + 2.0 * kAddError / nearest;
 }
 
 Estimate Centered(const Estimate& input, const Estimate& mean, const Estimate& scale) {

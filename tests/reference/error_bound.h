@@ -59,8 +59,10 @@ Estimate RoundedTo(DType dtype, const Estimate& estimate);
 
 // A norm's parts. `sum_error`: of the sum, divided as the sum was.
 double MeanError(double mean, double sum_error);
-// Error of 1 / sqrt(variance); `variance` with eps.
-double ScaleError(double variance, double sum_error);
+// Error of 1 / sqrt(variance); `variance` with eps. By the triangle inequality a row's root mean
+// square differs by at most that of its elements' distances; NaN, which nothing is within, where
+// they may be as large as the row itself. `relative_sum_error`: of adding the squares in fp32.
+double ScaleError(double variance, double mean_square_distance, double relative_sum_error);
 // (input - mean) * scale.
 Estimate Centered(const Estimate& input, const Estimate& mean, const Estimate& scale);
 // centered * factor + bias, all in fp32.

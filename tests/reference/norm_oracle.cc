@@ -28,16 +28,17 @@ Estimate MeanOf(const std::vector<Estimate>& row) {
 // 1 / sqrt(mean square of what is left after the mean + eps).
 Estimate ScaleOf(const std::vector<Estimate>& row, const Estimate& mean, double eps) {
   const auto count = static_cast<double>(row.size());
-  Total squares;
+  double squares = 0;
+  double square_distances = 0;
   for (const Estimate& input : row) {
     const double centered = input.value - mean.value;
     const double distance = input.error + mean.error;
-    squares.Add({centered * centered, (2.0 * std::abs(centered) + distance) * distance});
+    squares += centered * centered;
+    square_distances += distance * distance;
   }
-  const double error =
-      squares.error + SumError(static_cast<int64_t>(row.size()), squares.magnitude);
-  const double variance = squares.value / count + eps;
-  return {1.0 / std::sqrt(variance), ScaleError(variance, error / count)};
+  const double variance = squares / count + eps;
+  return {1.0 / std::sqrt(variance), ScaleError(variance, square_distances / count,
+                                                SumError(static_cast<int64_t>(row.size()), 1.0))};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(CommandTest, PlanPrintsJson) {
   EXPECT_GT(json[1]["search"]["best"]["cost"]["us"].get<double>(), 0);
   EXPECT_THAT(json[2]["declined"].get<std::string>(), StartsWith("token_limit: "));
   EXPECT_EQ(json[2]["rule"], "token_limit");
-  EXPECT_THAT(json[2]["sentence"].get<std::string>(), StartsWith("64 tokens exceed"));
+  EXPECT_THAT(json[2]["sentence"].get<std::string>(), StartsWith("1000 tokens exceed"));
 }
 
 TEST(CommandTest, PlanSaysWhenPreferenceAndNotCostChose) {
