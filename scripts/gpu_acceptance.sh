@@ -24,6 +24,7 @@ phases=("$@")
 ((${#phases[@]} > 0)) || phases=("${all_phases[@]}")
 fusebox="$bin/fusebox"
 commit="${FUSEBOX_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}"
+export -n FUSEBOX_COMMIT  # a name that is no knob of the library
 export FUSEBOX_CACHE_DIR="${FUSEBOX_CACHE_DIR:-${TMPDIR:-/tmp}/fusebox-acceptance-cache}"
 
 models=()

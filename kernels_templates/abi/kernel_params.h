@@ -43,7 +43,7 @@ struct FfnParams {
   long long residual_stride;  // elements
   long long residual_out_stride;
   long long x_stride;
-  unsigned int tokens;        // 0 <= tokens <= token_tile
+  unsigned int tokens;  // 0 <= tokens <= token_tile
   float eps;
 };
 
