@@ -161,7 +161,7 @@ std::vector<std::string> NewestFirst(const std::string& path, std::string_view p
     if (!absl::StartsWith(name, prefix)) continue;
     if (::lstat(absl::StrCat(path, "/", name).c_str(), &status) != 0) continue;
     // A rename is a change of status.
-    names.push_back({{status.st_ctim.tv_sec, status.st_ctim.tv_nsec}, std::move(name)});
+    names.emplace_back(std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec), std::move(name));
   }
   std::sort(names.begin(), names.end(), std::greater<>());
   std::vector<std::string> sorted;
