@@ -1,11 +1,13 @@
 // What the store does with entries and roots that are damaged, unreadable or another build's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -175,12 +177,34 @@ TEST_F(CubinStoreTest, SaysOnceThatItsRootCannotBeWritten) {
   EXPECT_FALSE(store.Find(SmallKernel(1), kAnyNvrtc).has_value());
 }
 
-TEST_F(CubinStoreTest, LeavesNothingBehindWhenTheDiskIsFull) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  EXPECT_FALSE(WriteNewFile("/dev/full/x", "bytes").ok());
+// A limit on a file's size fails a write halfway, as a full disk does.
+TEST_F(CubinStoreTest, LeavesNothingBehindWhenAWriteFails) {
+  CubinStore store = Store({Root()});
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);  // then write() fails with EFBIG instead
+  rlimit small = before;
+  small.rlim_cur = 1000;  // less than the cubin
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status stored = store.Store(SmallKernel(), MadeUpKernel());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(stored.ok());
+  EXPECT_EQ(store.num_write_failures(), 1u);
+  int num_files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(Root())) {
+    num_files += entry.is_regular_file();
+  }
+  EXPECT_EQ(num_files, 0);
+  EXPECT_FALSE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
+  EXPECT_TRUE(store.Store(SmallKernel(), MadeUpKernel()).ok());
+  EXPECT_TRUE(store.Find(SmallKernel(), kAnyNvrtc).has_value());
+}
+
+TEST_F(CubinStoreTest, RefusesToWriteWhatExists) {
   const std::string link = Root("link");
-  fs::create_symlink("/dev/full", link);
-  EXPECT_FALSE(WriteNewFile(link, "bytes").ok());  // O_EXCL refuses what exists
+  fs::create_symlink("/dev/null", link);
+  EXPECT_FALSE(WriteNewFile(link, "bytes").ok());  // O_EXCL
 }
 
 TEST_F(CubinStoreTest, VerifyTellsDamagedTextFromADamagedKernel) {

@@ -15,6 +15,7 @@
 #include "runtime/driver/device_query.h"
 #include "runtime/engine/handles.h"
 #include "runtime/launch/kernel_launch.h"
+#include "tests/gpu/find_hopper.h"
 
 namespace fusebox {
 namespace {
@@ -26,10 +27,12 @@ constexpr int kLaunches =
 class LaunchCostTest : public testing::Test {
  protected:
   void SetUp() override {
+    const absl::Status found = FindHopper();
+    if (!found.ok()) GTEST_SKIP() << found;
     const auto driver = LoadDriver();
-    if (!driver.ok()) GTEST_SKIP() << driver.status();
+    ASSERT_TRUE(driver.ok()) << driver.status();
     const auto device = QueryDevice(**driver, 0);
-    if (!device.ok() || !CheckServed(*device).ok()) GTEST_SKIP() << "no Hopper GPU";
+    ASSERT_TRUE(device.ok()) << device.status();
     driver_ = *driver;
     context_ = *PrimaryContext::Retain(driver_, device->device);
     ASSERT_EQ(driver_->CtxPushCurrent(context_->get()), CUDA_SUCCESS);

@@ -6,19 +6,13 @@
 #include <memory>
 #include <system_error>
 
-#include "runtime/driver/device_query.h"
 #include "src/base/status.h"
+#include "tests/gpu/find_hopper.h"
 
 namespace fusebox {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status FindHopper() {
-  FUSEBOX_ASSIGN_OR_RETURN(const auto api, LoadDriver());
-  FUSEBOX_ASSIGN_OR_RETURN(const DeviceReport device, QueryDevice(*api, /*ordinal=*/0));
-  return CheckServed(device);
-}
 
 // Lives until the process ends: a context is dear, and tests share kernels.
 class ProcessSession : public testing::Environment {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compile/nvrtc_api.h"
-#include "runtime/config/config.h"
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -30,10 +28,6 @@ std::vector<std::string> WarmEverything(const std::string& engine, const std::st
 }
 
 TEST(WarmModelsTest, EveryModelIsCompiledWithoutSpillsOrDeclinedByRule) {
-  const absl::StatusOr<Config> config = ReadConfig(Environment::OfProcess());
-  ASSERT_TRUE(config.ok()) << config.status();
-  if (!LoadNvrtc(config->toolkit_places, config->nvrtc_path).ok()) GTEST_SKIP() << "no NVRTC here";
-
   const TemporaryFolder root;
   int compiled = 0;
   int declined = 0;

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compile/nvrtc_api.h"
-#include "runtime/config/config.h"
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -22,13 +20,6 @@ const KnobSettings kNoNvrtc = {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}};
 
 class WarmTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const absl::StatusOr<Config> config = ReadConfig(Environment::OfProcess());
-    ASSERT_TRUE(config.ok()) << config.status();
-    if (!LoadNvrtc(config->toolkit_places, config->nvrtc_path).ok())
-      GTEST_SKIP() << "no NVRTC here";
-  }
-
   CommandResult Warm(std::vector<std::string> more = {}, const KnobSettings& knobs = {}) const {
     std::vector<std::string> arguments = {"warm",      "--model",     kModel,
                                           "--gpu",     "h200-sxm",    "--tokens",
@@ -71,7 +62,7 @@ TEST_F(WarmTest, CompilesOnItsOwnThreadWhereNoOtherStarts) {
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);
   rlimit huge = before;
   huge.rlim_cur = rlim_t{1} << 46;  // the command's threads ask for such a stack, and get none
-  if (setrlimit(RLIMIT_STACK, &huge) != 0) GTEST_SKIP() << "the stack limit cannot be raised";
+  ASSERT_EQ(setrlimit(RLIMIT_STACK, &huge), 0) << "the test needs `ulimit -Hs unlimited`";
   const CommandResult result = Warm({"--jobs", "8", "--json"});
   ASSERT_EQ(setrlimit(RLIMIT_STACK, &before), 0);
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
