@@ -184,11 +184,7 @@ absl::Status FfnOp::InitWorkspace(void* workspace, size_t bytes, CUstream stream
                  driver.MemsetD32Async(reinterpret_cast<CUdeviceptr>(workspace), kWorkspaceWord,
                                        bytes / sizeof(uint32_t), stream),
                  "cuMemsetD32Async"));
-  if (engine_->workspaces().Record(workspace, bytes) == WorkspaceTable::RecordOutcome::kFull) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "workspace: this engine has seen ", WorkspaceTable::kCapacity,
-        " different workspaces and remembers no more; reuse workspaces, one for each stream"));
-  }
+  engine_->workspaces().Record(workspace, bytes);
   return absl::OkStatus();
 }
 

@@ -11,9 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/ffn_desc.h"

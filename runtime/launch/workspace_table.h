@@ -21,8 +21,7 @@ class WorkspaceTable {
   // server. 384 KiB an engine.
   static constexpr size_t kCapacity = size_t{1} << 14;
 
-  enum class RecordOutcome { kRecorded, kFull };  // kFull: never; the oldest makes room
-  RecordOutcome Record(const void* workspace, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Record(const void* workspace, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(workspace);
     absl::MutexLock lock(&mutex_);
     Slot* chosen = nullptr;
@@ -39,7 +38,6 @@ class WorkspaceTable {
     chosen->address.store(address, std::memory_order_release);
     chosen->bytes.store(bytes, std::memory_order_release);
     chosen->turn = ++turn_;
-    return RecordOutcome::kRecorded;
   }
 
   // 0 for a workspace that was never recorded.
