@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom, sizes and banned names (DESIGN section 3, STYLE).
+"""Checks who includes whom, sizes and banned names (cmake/layers.txt).
 
 Prints what it checked; exits 1 with one line per finding. Usage: check_layering.py [root]
 """
@@ -32,8 +32,8 @@ QUALIFIED = re.compile(r"\b(?:testing|absl|std|spdlog|fmt|nlohmann|CLI|benchmark
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 BANNED_CAMEL = re.compile(r"[A-Za-z0-9](Manager|Helper|Util|Info)s?(?![a-z])|^(Manager|Helper|Util)")
 BANNED_SNAKE = {"manager", "helper", "helpers", "util", "utils", "info"}
-FOREIGN_NAMES = {  # log levels, the C library, GoogleTest, the driver's cuMemGetInfo
-    "kInfo", "test_info", "siginfo_t", "addrinfo", "Dl_info", "MemGetInfo"}
+FOREIGN_NAMES = {  # log levels, the C library, GoogleTest
+    "kInfo", "test_info", "siginfo_t", "addrinfo", "Dl_info"}
 
 
 def layer_levels(root):

@@ -39,10 +39,7 @@ absl::Status ReadAttributes(const DriverApi& api, DeviceReport* report) {
       ReadAttribute(api, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &report->l2_bytes));
   FUSEBOX_RETURN_IF_ERROR(
       ReadAttribute(api, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &report->sm_clock_khz));
-  FUSEBOX_RETURN_IF_ERROR(
-      ReadAttribute(api, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &report->cluster_launch));
-  return ReadAttribute(api, device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
-                       &report->cooperative_launch);
+  return ReadAttribute(api, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &report->cluster_launch);
 }
 
 }  // namespace
@@ -87,9 +84,9 @@ absl::Status CheckServed(const DeviceReport& device) {
     return absl::FailedPreconditionError(absl::StrCat(
         what, "; Fusebox serves 9.0 (Hopper: H100, H200, GH200), so run your own path here"));
   }
-  if (!device.cluster_launch || !device.cooperative_launch) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, " but does not offer cluster and cooperative launches; run your own path here"));
+  if (!device.cluster_launch) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " but does not offer cluster launches; run your own path here"));
   }
   return absl::OkStatus();
 }

@@ -27,7 +27,6 @@ struct DeviceReport {
   int64_t memory_bytes = 0;
   int sm_clock_khz = 0;
   bool cluster_launch = false;
-  bool cooperative_launch = false;
 };
 
 // FailedPrecondition for an ordinal that does not exist, with the number of GPUs there are.

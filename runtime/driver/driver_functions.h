@@ -21,8 +21,6 @@ FUSEBOX_DRIVER_FUNCTION(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)
 FUSEBOX_DRIVER_FUNCTION(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)
 FUSEBOX_DRIVER_FUNCTION(CtxPushCurrent, cuCtxPushCurrent_v2)
 FUSEBOX_DRIVER_FUNCTION(CtxPopCurrent, cuCtxPopCurrent_v2)
-FUSEBOX_DRIVER_FUNCTION(CtxGetCurrent, cuCtxGetCurrent)
-FUSEBOX_DRIVER_FUNCTION(CtxSynchronize, cuCtxSynchronize)
 FUSEBOX_DRIVER_FUNCTION(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)
 
 // Kernels.
@@ -39,7 +37,6 @@ FUSEBOX_DRIVER_FUNCTION(MemsetD32Async, cuMemsetD32Async)
 FUSEBOX_DRIVER_FUNCTION(PointerGetAttribute, cuPointerGetAttribute)
 
 // What verify, bench and doctor need beside.
-FUSEBOX_DRIVER_FUNCTION(MemGetInfo, cuMemGetInfo_v2)
 FUSEBOX_DRIVER_FUNCTION(MemAlloc, cuMemAlloc_v2)
 FUSEBOX_DRIVER_FUNCTION(MemFree, cuMemFree_v2)
 FUSEBOX_DRIVER_FUNCTION(MemcpyHtoD, cuMemcpyHtoD_v2)

@@ -80,9 +80,6 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) 
     case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
       *value = driver.cluster_launch;
       break;
-    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
-      *value = 1;
-      break;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
