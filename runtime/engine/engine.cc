@@ -32,10 +32,7 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& set
     engine->log_->Write(LogLevel::kWarn, "config", {{"warning", warning}});
   }
   FUSEBOX_RETURN_IF_ERROR(engine->OpenDevice(load_driver));
-  KernelService::Options options{.cache_dirs = settings.config.cache_dirs,
-                                 .toolkit_places = settings.config.toolkit_places,
-                                 .nvrtc_path = settings.config.nvrtc_path,
-                                 .dump_dir = settings.config.dump_dir};
+  KernelService::Options options = KernelService::OptionsFrom(settings.config);
   if (engine->driver_ != nullptr) options.max_nvrtc_major = engine->driver_->version / 1000;
   engine->kernels_ =
       std::make_unique<KernelService>(std::move(options), engine->log_.get(), &engine->counters_);
@@ -127,18 +124,14 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::GetLoaded(const Kern
         [&] { return loaded_.GetOrMake(source.Digest(), [&] { return Load(source); }); });
   }
   FUSEBOX_RETURN_IF_ERROR(CatchExceptions([&] {
-                            return kernels_->GetOrCompile(
-                                source, config().compile_mode == CompileMode::kNever
-                                            ? CompilePermission::kCachesOnly
-                                            : CompilePermission::kAllowed);
+                            return kernels_->GetOrCompile(source,
+                                                          PermissionFor(config().compile_mode));
                           }).status());
   return std::shared_ptr<const LoadedKernel>();
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSource& source) {
-  const CompilePermission permission = config().compile_mode == CompileMode::kNever
-                                           ? CompilePermission::kCachesOnly
-                                           : CompilePermission::kAllowed;
+  const CompilePermission permission = PermissionFor(config().compile_mode);
   FUSEBOX_ASSIGN_OR_RETURN(ServedKernel served, kernels_->GetOrCompile(source, permission));
   auto loaded = LoadedKernel::Load(context_, source, *served.kernel);
   if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled &&

@@ -22,6 +22,17 @@ std::string_view ToString(KernelOrigin origin) {
   return "unknown";
 }
 
+CompilePermission PermissionFor(CompileMode mode) {
+  return mode == CompileMode::kNever ? CompilePermission::kCachesOnly : CompilePermission::kAllowed;
+}
+
+KernelService::Options KernelService::OptionsFrom(const Config& config) {
+  return {.cache_dirs = config.cache_dirs,
+          .toolkit_places = config.toolkit_places,
+          .nvrtc_path = config.nvrtc_path,
+          .dump_dir = config.dump_dir};
+}
+
 KernelService::KernelService(Options options, const EventLog* log, EngineCounters* counters)
     : options_(std::move(options)),
       log_(log),

@@ -28,6 +28,7 @@ enum class KernelOrigin { kMemory, kDisk, kCompiled };
 enum class CompilePermission { kAllowed, kCachesOnly };
 
 std::string_view ToString(KernelOrigin origin);  // "memory", "disk", "compiled"
+CompilePermission PermissionFor(CompileMode mode);
 
 struct ServedKernel {
   std::shared_ptr<const CompiledKernel> kernel;
@@ -45,6 +46,8 @@ class KernelService {
         1 << 20;  // entries of newer ones are missed; without a driver there is no limit
   };
 
+  // As configured, without a limit on NVRTC.
+  static Options OptionsFrom(const Config& config);
   // `log` and `counters` must outlive the service.
   KernelService(Options options, const EventLog* log, EngineCounters* counters);
 

@@ -19,16 +19,11 @@ absl::StatusOr<std::unique_ptr<GpuSession>> GpuSession::Open(const Config& confi
   FUSEBOX_ASSIGN_OR_RETURN(session->stream_, session->MakeStream());
   FUSEBOX_ASSIGN_OR_RETURN(session->log_,
                            EventLog::Create({.level = config.log_level, .file = config.log_file}));
-  session->kernels_ = std::make_unique<KernelService>(
-      KernelService::Options{.cache_dirs = config.cache_dirs,
-                             .toolkit_places = config.toolkit_places,
-                             .nvrtc_path = config.nvrtc_path,
-                             .dump_dir = config.dump_dir,
-                             .max_nvrtc_major = session->api_->version / 1000},
-      session->log_.get(), &session->counters_);
-  if (config.compile_mode == CompileMode::kNever) {
-    session->permission_ = CompilePermission::kCachesOnly;
-  }
+  KernelService::Options options = KernelService::OptionsFrom(config);
+  options.max_nvrtc_major = session->api_->version / 1000;
+  session->kernels_ =
+      std::make_unique<KernelService>(std::move(options), session->log_.get(), &session->counters_);
+  session->permission_ = PermissionFor(config.compile_mode);
   return session;
 }
 

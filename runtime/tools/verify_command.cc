@@ -175,10 +175,7 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   FUSEBOX_ASSIGN_OR_RETURN(const auto log,
                            EventLog::Create({.level = config.log_level, .file = config.log_file}));
   EngineCounters counters;
-  KernelService kernels({.cache_dirs = config.cache_dirs,
-                         .toolkit_places = config.toolkit_places,
-                         .nvrtc_path = config.nvrtc_path},
-                        log.get(), &counters);
+  KernelService kernels(KernelService::OptionsFrom(config), log.get(), &counters);
   const fusebox_engine_options engine_options = EngineOptionsFrom(options);
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));

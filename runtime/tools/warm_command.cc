@@ -50,11 +50,7 @@ absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(const auto log,
                            EventLog::Create({.level = config.log_level, .file = config.log_file}));
   EngineCounters counters;
-  KernelService kernels({.cache_dirs = config.cache_dirs,
-                         .toolkit_places = config.toolkit_places,
-                         .nvrtc_path = config.nvrtc_path,
-                         .dump_dir = config.dump_dir},
-                        log.get(), &counters);
+  KernelService kernels(KernelService::OptionsFrom(config), log.get(), &counters);
   WarmRun run(gpu, &kernels);
   const std::vector<WarmPiece> pieces = ListPieces(requests);
   WarmReport report = {.gpu = gpu.name, .cache_root = config.cache_dirs.front()};
