@@ -14,9 +14,6 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kPitchElements = 8;                   // 16 bytes
-constexpr int64_t kMaxStride = (int64_t{1} << 39) - 8;  // TMA: a stride is below 2^40 bytes
-constexpr uintptr_t kPointerAlignment = 16;
 constexpr uint32_t kKnownFlags = FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN;
 
 // A matrix of tokens as the caller names it.
@@ -32,7 +29,7 @@ fusebox_status CheckRows(const Rows& rows, int64_t hidden) {
                           "ffn_launch: %s is NULL; pass [tokens, %" PRId64 "] device memory",
                           rows.name, hidden);
   }
-  if (reinterpret_cast<uintptr_t>(rows.data) % kPointerAlignment != 0) {
+  if (reinterpret_cast<uintptr_t>(rows.data) % kMatrixAlignment != 0) {
     return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
                           "ffn_launch: %s %p is not aligned to 16 bytes; align its rows", rows.name,
                           rows.data);
@@ -43,13 +40,13 @@ fusebox_status CheckRows(const Rows& rows, int64_t hidden) {
                           "; strides are in elements",
                           rows.name, rows.stride, hidden);
   }
-  if (rows.stride > kMaxStride) {
+  if (rows.stride > kMaxRowStride) {
     return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
                           "ffn_launch: %s_stride %" PRId64 " is above %" PRId64
                           "; strides are in elements",
-                          rows.name, rows.stride, kMaxStride);
+                          rows.name, rows.stride, kMaxRowStride);
   }
-  if (rows.stride % kPitchElements != 0) {
+  if (rows.stride % kRowPitchElements != 0) {
     return RecordFailureF(FUSEBOX_DECLINED,
                           "row_pitch: %s_stride %" PRId64
                           " is not a multiple of 8 elements (16 bytes); pad the rows, or run your "

@@ -12,10 +12,7 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kBytesPerElement = 2;                 // bf16 and fp16
-constexpr int64_t kPitchElements = 8;                   // 16 bytes
-constexpr int64_t kMaxStride = (int64_t{1} << 39) - 8;  // TMA: a stride is below 2^40 bytes
-constexpr uintptr_t kPointerAlignment = 16;
+constexpr int64_t kBytesPerElement = 2;  // bf16 and fp16
 
 // A matrix as the caller names it.
 struct NamedMatrix {
@@ -55,7 +52,7 @@ absl::StatusOr<MatrixView> ViewOf(const FfnOp& op, const NamedMatrix& matrix, in
                                                    " is NULL; the op needs a [", rows, ", ",
                                                    columns, "] matrix there"));
   }
-  if (reinterpret_cast<uintptr_t>(matrix.data) % kPointerAlignment != 0) {
+  if (reinterpret_cast<uintptr_t>(matrix.data) % kMatrixAlignment != 0) {
     return absl::InvalidArgumentError(
         absl::StrFormat("weights: %s %p is not aligned to 16 bytes (TMA needs it); align its rows",
                         matrix.name, matrix.data));
@@ -65,18 +62,18 @@ absl::StatusOr<MatrixView> ViewOf(const FfnOp& op, const NamedMatrix& matrix, in
     return absl::InvalidArgumentError(absl::StrCat("weights: leading dimension ", stride, " of ",
                                                    matrix.name, " is below its width, ", columns));
   }
-  if (stride > kMaxStride) {
+  if (stride > kMaxRowStride) {
     return absl::InvalidArgumentError(absl::StrCat("weights: leading dimension ", stride, " of ",
-                                                   matrix.name, " is above ", kMaxStride,
+                                                   matrix.name, " is above ", kMaxRowStride,
                                                    "; it is in elements"));
   }
-  if (stride % kPitchElements != 0) {
+  if (stride % kRowPitchElements != 0) {
     return Declined(
         "row_pitch",
         absl::StrCat("leading dimension ", stride, " of ", matrix.name,
                      " is not a multiple of 8 elements (TMA needs a 16-byte pitch); pad "
                      "to ",
-                     RoundUp(stride, kPitchElements)));
+                     RoundUp(stride, kRowPitchElements)));
   }
   FUSEBOX_RETURN_IF_ERROR(CheckOnDevice(engine, matrix.name, matrix.data));
   return MatrixView{
@@ -146,7 +143,7 @@ absl::Status CheckVector(const Engine& engine, const NamedVector& vector) {
                                                    " is NULL; the op needs a vector of ",
                                                    vector.length, " elements there"));
   }
-  if (reinterpret_cast<uintptr_t>(vector.data) % kPointerAlignment != 0) {
+  if (reinterpret_cast<uintptr_t>(vector.data) % kMatrixAlignment != 0) {
     return absl::InvalidArgumentError(
         absl::StrFormat("weights: %s %p is not aligned to 16 bytes (it is read in such pieces); "
                         "copy it to where cudaMalloc puts it",

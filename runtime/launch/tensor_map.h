@@ -15,11 +15,16 @@
 
 namespace fusebox {
 
+// What TMA asks of a matrix.
+constexpr uintptr_t kMatrixAlignment = 16;                 // bytes
+constexpr int64_t kRowPitchElements = 8;                   // 16 bytes
+constexpr int64_t kMaxRowStride = (int64_t{1} << 39) - 8;  // elements: below 2^40 bytes
+
 struct MatrixView {
-  const void* data = nullptr;  // device memory, 16-byte aligned
+  const void* data = nullptr;  // device memory, aligned to kMatrixAlignment
   int64_t rows = 0;            // at least 1
   int64_t columns = 0;         // elements, contiguous
-  int64_t row_stride = 0;      // elements, multiple of 8, at least `columns`
+  int64_t row_stride = 0;      // elements, multiple of kRowPitchElements, at least `columns`
   DType dtype = DType::kBf16;
 };
 
