@@ -1,5 +1,6 @@
 #include "runtime/tools/bench_sweep.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/start_threads.h"
 #include "runtime/tools/progress.h"
 #include "src/base/status.h"
 #include "src/plan/cost_model.h"
@@ -47,8 +49,11 @@ void CompileAll(GpuSession& session, const std::vector<PlanToTime>& plans) {
       if (source.ok()) (void)session.kernels().GetOrCompile(*source, session.permission());
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(work);
+  // This thread works too, so that fewer threads than asked for, or none, are slower and no more.
+  std::vector<std::thread> threads =
+      StartThreads(static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u)) - 1,
+                   [&](int) { return std::thread(work); });
+  work();
   for (std::thread& thread : threads) thread.join();
 }
 
