@@ -53,7 +53,7 @@ typedef struct fusebox_engine_stats_values {
   uint64_t cache_memory_hits;
   uint64_t cache_disk_hits;
   uint64_t cache_misses;
-  uint64_t cache_bad_entries; /* set aside: checksum, truncation, unreadable metadata */
+  uint64_t cache_bad_entries; /* found bad: checksum, truncation, unreadable metadata */
   uint64_t cache_write_failures;
   uint64_t compiles;
   uint64_t compile_microseconds; /* in NVRTC, summed over compiles */

@@ -1,7 +1,7 @@
 // Edge "dsm gather": each CTA's slice of h is pushed to every peer of the cluster, so that all hold
 // the whole chunk.
 //
-// Memory-model rule (DESIGN section 2): generic stores to own shared memory, then read by wgmma
+// Memory-model rule: generic stores to own shared memory, then read by wgmma
 // here and by bulk copies to peers: fence.proxy.async by each writing thread, then a barrier.
 // Peers: waiting on the mbarrier that the copies complete suffices.
 //

@@ -19,7 +19,7 @@ FUSEBOX_COUNTER(kernels_failed, "fusebox_kernels_failed_total",
 FUSEBOX_COUNTER(cache_memory_hits, "fusebox_cache_memory_hits_total", "Kernels found in memory")
 FUSEBOX_COUNTER(cache_disk_hits, "fusebox_cache_disk_hits_total", "Kernels found on disk")
 FUSEBOX_COUNTER(cache_misses, "fusebox_cache_misses_total", "Kernels found in no cache")
-FUSEBOX_COUNTER(cache_bad_entries, "fusebox_cache_bad_entries_total", "Cache entries set aside")
+FUSEBOX_COUNTER(cache_bad_entries, "fusebox_cache_bad_entries_total", "Cache entries found bad")
 FUSEBOX_COUNTER(cache_write_failures, "fusebox_cache_write_failures_total",
                 "Kernels that could not be written to disk")
 FUSEBOX_COUNTER(compiles, "fusebox_compiles_total", "Kernels compiled")

@@ -1,10 +1,9 @@
 // BenchReport is one run's results: bench/results holds them as JSON, a person gets a table.
-// The schema is the and stays. Values; main's thread.
+// The schema is in bench/README.md and stays. Values; main's thread.
 #ifndef FUSEBOX_RUNTIME_TOOLS_BENCH_REPORT_H_
 #define FUSEBOX_RUNTIME_TOOLS_BENCH_REPORT_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,6 @@ struct BenchRow {
   std::string bench = "ffn";  // "ffn", "launch_cost"
   std::string op;
   std::string model;  // the config's file name
-  int64_t tensor_parallel = 1;
   int64_t tokens = 0;
   std::string dtype = "bf16";
   std::string variant;     // VariantName: "bare", "rms_add_before_norm"

@@ -107,8 +107,7 @@ void BenchRun::TimeNeighbours(const FfnProblem& problem, const LaunchBuffers& bu
 
 std::vector<BenchRow> BenchRun::TimeOp(const api::Engine& engine, const OpToRun& to_run) {
   std::vector<BenchRow> rows;
-  BenchRow row = {
-      .op = to_run.name, .model = to_run.model, .tensor_parallel = to_run.tensor_parallel};
+  BenchRow row = {.op = to_run.name, .model = to_run.model};
   const auto run = [&]() -> absl::Status {
     FUSEBOX_RETURN_IF_ERROR(to_run.problem.status());
     const FfnProblem& problem = *to_run.problem;

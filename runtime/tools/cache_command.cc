@@ -33,7 +33,7 @@ struct CacheOptions {
   bool json = false;
 };
 
-// The layout of DESIGN's cache section; empty for an entry whose metadata cannot be read.
+// As runtime/cache/README.md lays it out; empty for an entry whose metadata cannot be read.
 std::string FolderOf(const CacheEntryReport& entry) {
   if (!entry.status.ok()) return "";
   return absl::StrCat(entry.root, "/v1/", entry.meta.architecture, "/", entry.digest);

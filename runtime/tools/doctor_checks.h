@@ -19,7 +19,7 @@ enum class Verdict { kOk, kWarn, kFail, kAbsent };
 std::string_view ToString(Verdict verdict);  // "OK", "WARN", "FAIL", "absent"
 
 struct Finding {
-  std::string subject;  // "driver", "gpu 0", "cache 1 (read-only)"
+  std::string subject;  // "driver", "gpu 0", "cache 1"
   Verdict verdict = Verdict::kOk;
   std::string sentence;
 };

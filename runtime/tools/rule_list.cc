@@ -33,7 +33,7 @@ constexpr RuleText kRules[] = {
     {"warpgroup_split", "plan", "the warpgroups divide a slot's k steps evenly", ""},
     {"ring_fits", "plan", "shared memory has room for rings that keep copies in flight", kSplit},
     {"in_flight", "plan", "no more slots are in flight than the ring has", ""},
-    {"co_resident", "plan", "all CTAs run at once, as they wait for each other",
+    {"co_resident", "plan", "all CTAs run at once, not in waves",
      "more tensor parallelism: less intermediate for each GPU"},
     {"smem_fits", "plan", "a CTA's buffers fit its shared memory", kSplit},
     {"tile_overread", "plan", "a tile at the ring's end reads inside shared memory", ""},

@@ -17,7 +17,7 @@ bool IsReady(const WarmRow& row) {
   return row.outcome == WarmOutcome::kCompiled || row.outcome == WarmOutcome::kCached;
 }
 
-// "declined: bias", the sentence follows below the table.
+// "declined: ring_fits", the sentence follows below the table.
 std::string OutcomeText(const WarmRow& row) {
   if (row.outcome != WarmOutcome::kDeclined) return std::string(ToString(row.outcome));
   return absl::StrCat("declined: ", SplitDecline(row.sentence).rule);

@@ -52,7 +52,7 @@ class EventLog {
   bool Enabled(LogLevel level) const;
   // Levels: error user must act, warn slower than it should be, info once a kernel, debug a stage,
   // trace a candidate. `stage` is the first key of the line: config, plan, compile, cache, load,
-  // launch, engine.
+  // prepare, engine.
   void Write(LogLevel level, std::string_view stage,
              std::initializer_list<EventField> fields) const;
 

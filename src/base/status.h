@@ -1,5 +1,5 @@
 // Status helpers: the macros that pass errors up, and the constructor of a refusal that names its
-// rule. Codes by whose fault (STYLE 29): InvalidArgument caller, FailedPrecondition machine,
+// rule. Codes by whose fault: InvalidArgument caller, FailedPrecondition machine,
 // Unimplemented no legal plan (declined), ResourceExhausted does not fit, DataLoss bad cache entry,
 // Internal our bug.
 #ifndef FUSEBOX_SRC_BASE_STATUS_H_

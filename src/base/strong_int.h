@@ -21,7 +21,7 @@ class StrongInt {
   int64_t value_ = 0;
 };
 
-// The three dimensions of an FFN, and tokens. STYLE's letters: M tokens, N intermediate, K hidden,
+// The three dimensions of an FFN, and tokens. Letters: M tokens, N intermediate, K hidden,
 // L output.
 using DimM = StrongInt<struct DimMTag>;  // tokens: rows of the activation
 using DimN = StrongInt<struct DimNTag>;  // intermediate size (rows of gate and of up)
