@@ -99,8 +99,7 @@ fusebox_status RefuseUnused(const char* name, ResidualMode mode, const char* rem
 
 // Which pointers the residual mode asks for.
 fusebox_status CheckResiduals(ResidualMode mode, const fusebox_ffn_args& args, int64_t hidden) {
-  const bool takes_residual =
-      mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm;
+  const bool takes_residual = TakesResidual(mode);
   if (args.residual != nullptr && !takes_residual) {
     return RefuseUnused("residual", mode, "add_after or add_before_norm");
   }

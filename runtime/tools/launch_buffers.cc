@@ -94,7 +94,7 @@ fusebox_ffn_args LaunchBuffers::Args(int64_t tokens, ResidualMode mode) const {
   args.tokens = static_cast<int32_t>(tokens);
   args.x = x_.buffer().as<void>();
   args.x_stride = x_.stride();
-  if (mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm) {
+  if (TakesResidual(mode)) {
     args.residual = residual_.buffer().as<void>();
     args.residual_stride = residual_.stride();
   }

@@ -270,8 +270,7 @@ absl::Status CheckSizes(const FfnProblem& problem, const FfnOperands& operands) 
   const bool is_gated = problem.form == FfnForm::kGated;
   const bool has_norm = problem.norm != Norm::kNone;
   const bool has_norm_bias = problem.norm == Norm::kLayer && !operands.norm_bias.empty();
-  const bool has_residual = problem.residual_mode == ResidualMode::kAddAfter ||
-                            problem.residual_mode == ResidualMode::kAddBeforeNorm;
+  const bool has_residual = TakesResidual(problem.residual_mode);
   const bool is_sandwich = problem.residual_mode == ResidualMode::kSandwich;
   const struct {
     std::string_view name;

@@ -44,10 +44,6 @@ absl::Status CheckEnums(const FfnProblem& fields) {
   return CheckEnum("rounding", fields.rounding, Rounding::kFused, Rounding::kEngine);
 }
 
-bool NeedsNorm(ResidualMode mode) {
-  return mode == ResidualMode::kAddBeforeNorm || mode == ResidualMode::kSandwich;
-}
-
 }  // namespace
 
 absl::StatusOr<FfnProblem> FfnProblem::Create(const FfnProblem& fields) {

@@ -37,6 +37,13 @@ enum class Norm : int32_t { kNone = 0, kRms = 1, kRmsPlusOne = 2, kLayer = 3 };
 //   kAddAfter      y = residual + f(n(x))
 //   kSandwich      y = x + n2(f(n(x))), n2 a norm of the same kind with weights of its own
 enum class ResidualMode : int32_t { kNone = 0, kAddBeforeNorm = 1, kAddAfter = 2, kSandwich = 3 };
+// Whether the launch is given a residual of its own; sandwich adds x.
+constexpr bool TakesResidual(ResidualMode mode) {
+  return mode == ResidualMode::kAddBeforeNorm || mode == ResidualMode::kAddAfter;
+}
+constexpr bool NeedsNorm(ResidualMode mode) {
+  return mode == ResidualMode::kAddBeforeNorm || mode == ResidualMode::kSandwich;
+}
 // Where intermediate values are rounded to the dtype: kFused in h alone; kEngine where separate
 // operations round, as vLLM and Hugging Face do: each projection's output (with its bias), the
 // activation's, and h. The norm rounds as they do in both (kernels_templates/tile/row_norm.cuh).

@@ -39,9 +39,7 @@ FfnProblem RandomProblem(std::mt19937_64& random) {
                         .rounding = static_cast<Rounding>(from_zero(2)),
                         .up_bias = from_zero(2) != 0,
                         .down_bias = from_zero(2) != 0};
-  const bool needs_norm = problem.residual_mode == ResidualMode::kAddBeforeNorm ||
-                          problem.residual_mode == ResidualMode::kSandwich;
-  if (needs_norm && problem.norm == Norm::kNone) problem.norm = Norm::kRms;
+  if (NeedsNorm(problem.residual_mode) && problem.norm == Norm::kNone) problem.norm = Norm::kRms;
   return problem;
 }
 

@@ -68,8 +68,7 @@ FfnCase Make(const FfnProblem& problem, int64_t tokens, const AnyDraws& draws) {
   made.up = Fill(dtype, weights, draws.up_weight);
   made.down = Fill(dtype, weights, draws.down_weight);
   made.x = Fill(dtype, tokens * hidden, draws.activation);
-  if (mode == ResidualMode::kAddAfter || mode == ResidualMode::kAddBeforeNorm)
-    made.residual = Fill(dtype, tokens * hidden, draws.activation);
+  if (TakesResidual(mode)) made.residual = Fill(dtype, tokens * hidden, draws.activation);
   if (problem.up_bias) {
     if (is_gated) made.gate_bias = Fill(dtype, intermediate, draws.bias);
     made.up_bias = Fill(dtype, intermediate, draws.bias);
