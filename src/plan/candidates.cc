@@ -17,10 +17,9 @@ constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait 
 constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
 constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
 constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
-constexpr int kMaxRows = 256;           // of a box
 
 void AddUnique(std::vector<int>& values, int64_t value) {
-  if (value < kRowGranule || value > kMaxRows) return;
+  if (value < kRowGranule || value > kMaxBoxRows) return;
   const int row_count = static_cast<int>(value);
   if (std::find(values.begin(), values.end(), row_count) == values.end())
     values.push_back(row_count);
@@ -56,26 +55,25 @@ std::vector<std::pair<int, int>> Passes(int64_t hidden, int cluster_size) {
 int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
   plan.ring_slots = 0;
   const Footprint rest = FootprintOf(plan);
-  constexpr int64_t kBarrierBytesPerSlot = 16;
   const int64_t free_bytes = device.smem_per_cta_bytes - rest.total_bytes;
   if (free_bytes <= 0) return 0;
-  const int64_t slots = free_bytes / (rest.slot_bytes + kBarrierBytesPerSlot);
+  const int64_t slots = free_bytes / (rest.slot_bytes + kSlotBarrierBytes);
   const int64_t stream = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
                          plan.down.passes * CeilDiv(plan.chunk_rows(), plan.down.k_per_slot);
-  constexpr int64_t kFewest = 3;  // rule ring_fits; a short stream leaves some unused
-  return static_cast<int>(std::min({slots, std::max(stream, kFewest), int64_t{kMaxRingSlots}}));
+  // A short stream leaves some unused.
+  return static_cast<int>(
+      std::min({slots, std::max<int64_t>(stream, kMinRingSlots), int64_t{kMaxRingSlots}}));
 }
 
 // Activation slots that fit beside the rings of `plan`, up to the deepest and to what phase 1 has.
 int DeepestActivations(const FusionPlan& plan, const DeviceSpec& device) {
   const Footprint footprint = FootprintOf(plan);
-  constexpr int64_t kBarrierBytesPerSlot = 16;
   const int64_t more = (device.smem_per_cta_bytes - footprint.total_bytes) /
-                       (footprint.activation_slot_bytes + kBarrierBytesPerSlot);
+                       (footprint.activation_slot_bytes + kSlotBarrierBytes);
   const int64_t slots = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
-  return static_cast<int>(
-      std::min({plan.activation_slots + std::max<int64_t>(more, 0), std::max<int64_t>(slots, 2),
-                int64_t{kActivationDepths.front()}}));
+  return static_cast<int>(std::min({plan.activation_slots + std::max<int64_t>(more, 0),
+                                    std::max<int64_t>(slots, kMinActivationSlots),
+                                    int64_t{kActivationDepths.front()}}));
 }
 
 // How many of the ring's slots are in flight, by bytes, and whether the combine is patient.
@@ -101,7 +99,7 @@ void VisitRings(FusionPlan plan, const DeviceSpec& device,
   const auto up_slots = static_cast<int>(CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot));
   int previous = -1;
   for (int depth : kActivationDepths) {
-    plan.activation_slots = std::max(2, std::min(depth, up_slots));
+    plan.activation_slots = std::max(kMinActivationSlots, std::min(depth, up_slots));
     plan.ring_slots = DeepestRing(plan, device);
     if (plan.ring_slots == previous) continue;  // fewer activation slots that buy nothing
     previous = plan.ring_slots;

@@ -8,7 +8,6 @@ namespace {
 constexpr int64_t kElementBytes = 2;    // bf16 and fp16
 constexpr int64_t kFragmentBytes = 16;  // one thread's part of a 64 x 8 fp32 accumulator block
 constexpr int64_t kWarpgroupThreads = 128;
-constexpr int64_t kBarrierBytes = 8;
 constexpr int64_t kScratchBytes = 64;  // a float each of at most 16 consumer warps
 
 }  // namespace

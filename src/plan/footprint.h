@@ -14,6 +14,9 @@ constexpr int64_t kSmemAlignment = 1024;  // bytes: the 128-byte swizzle repeats
 constexpr int64_t kWorkspaceHeaderBytes = 65536;  // 1 KiB debug report, counters; partials follow
 constexpr int64_t kWorkspaceCounters = 16112;  // a rank's, pass's and unit's (16 rows x 8 tokens)
 
+constexpr int64_t kBarrierBytes = 8;
+constexpr int64_t kSlotBarrierBytes = 2 * kBarrierBytes;  // of a ring's slot: full and empty
+
 struct Footprint {
   int64_t slot_bytes = 0;   // one weight slot: the larger of the two phases', rounded up to 1024
   int64_t ring_offset = 0;  // = 0

@@ -12,10 +12,6 @@ namespace {
 
 using absl::StrCat;
 
-constexpr int kMaxBoxRows =
-    256;  // CUDA driver API, cuTensorMapEncodeTiled: a box dimension is at most 256
-constexpr int kMinRingSlots = 3;  // one read by the tensor cores, one waited for, one being filled
-constexpr int kMinActivationSlots = 2;  // one read by the tensor cores, one being filled
 constexpr int kMaxConsumerWarpgroups =
     4;  // with the producer 640 threads; named barriers and registers end there
 // Measured on an H200: the best plan with 33 to 66 clusters took 1.14 times the best with fewer,

@@ -15,6 +15,11 @@
 
 namespace fusebox {
 
+// CUDA driver API, cuTensorMapEncodeTiled: a box dimension is at most 256.
+constexpr int kMaxBoxRows = 256;
+constexpr int kMinRingSlots = 3;  // one read by the tensor cores, one waited for, one being filled
+constexpr int kMinActivationSlots = 2;  // one read by the tensor cores, one being filled
+
 // What the rules look at. The footprint is computed only after the rules on single fields hold.
 struct PlanFacts {
   const FusionPlan& plan;
