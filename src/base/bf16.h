@@ -22,8 +22,6 @@ constexpr uint16_t FloatToBf16(float value) {
                                16);  // overflow carries into infinity
 }
 
-constexpr float RoundToBf16(float value) { return Bf16ToFloat(FloatToBf16(value)); }
-
 }  // namespace fusebox
 
 #endif  // FUSEBOX_SRC_BASE_BF16_H_

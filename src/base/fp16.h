@@ -38,8 +38,6 @@ constexpr uint16_t FloatToFp16(float value) {
   return static_cast<uint16_t>(sign | ((rounded - ((127u - 15u) << 23)) >> 13));
 }
 
-constexpr float RoundToFp16(float value) { return Fp16ToFloat(FloatToFp16(value)); }
-
 }  // namespace fusebox
 
 #endif  // FUSEBOX_SRC_BASE_FP16_H_

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "src/device/device_profiles.h"
-#include "src/plan/candidates.h"
 #include "src/plan/coverage.h"
-#include "src/plan/legality.h"
 #include "tests/differential/case_operands.h"
+#include "tests/kernels/plan_sample.h"
 #include "tests/reference/ffn_oracle.h"
 
 namespace fusebox {
@@ -66,19 +65,12 @@ FusionPlan WithoutTiming(FusionPlan plan) {
   return plan;
 }
 
-std::vector<FusionPlan> LegalPlans(const SmallProblem& small, const DeviceSpec& device) {
-  std::vector<FusionPlan> plans;
-  ForEachCandidate(small.problem, small.token_tile, device, [&](const FusionPlan& plan) {
-    if (FirstBrokenRule(plan, device) == nullptr) plans.push_back(plan);
-  });
-  return plans;
-}
-
 class PlanSpaceTest : public testing::TestWithParam<SmallProblem> {};
 
 TEST_P(PlanSpaceTest, EveryLegalPlanEqualsTheOracle) {
   const SmallProblem& small = GetParam();
-  const std::vector<FusionPlan> plans = LegalPlans(small, FindDeviceProfile("h200-sxm").value());
+  const std::vector<FusionPlan> plans =
+      LegalPlans(small.problem, small.token_tile, FindDeviceProfile("h200-sxm").value());
   ASSERT_FALSE(plans.empty()) << small.problem.Name();
 
   FfnProblem own = small.problem;
@@ -118,14 +110,16 @@ TEST(BrokenPlanTest, DiffersFromTheOracle) {
       .tokens = 8};
   const reference::FfnCase input = reference::MakeSmallIntegerCase(small.problem, 8, 3);
   const reference::FfnReference exact = reference::ComputeReference(input);
-  for (FusionPlan plan : LegalPlans(small, FindDeviceProfile("h200-sxm").value())) {
-    if (plan.num_clusters < 2) continue;
-    --plan.num_clusters;
-    EXPECT_FALSE(
-        reference::CompareExactly(input, exact, Interpret(plan, OperandsOf(input)).value().y).ok())
-        << plan.ToJson();
-    break;
-  }
+  const std::vector<FusionPlan> plans =
+      LegalPlans(small.problem, small.token_tile, FindDeviceProfile("h200-sxm").value());
+  const auto found = std::find_if(plans.begin(), plans.end(),
+                                  [](const FusionPlan& plan) { return plan.num_clusters > 1; });
+  ASSERT_NE(found, plans.end());
+  FusionPlan plan = *found;
+  --plan.num_clusters;
+  EXPECT_FALSE(
+      reference::CompareExactly(input, exact, Interpret(plan, OperandsOf(input)).value().y).ok())
+      << plan.ToJson();
 }
 
 INSTANTIATE_TEST_SUITE_P(SmallProblems, PlanSpaceTest, testing::ValuesIn(SmallProblems()),
