@@ -13,7 +13,7 @@ struct alignas(64) TensorMap {
 };
 
 // Parameters of the ffn kernel, by value as one __grid_constant__. The tensor maps are row-major
-// bf16 with 128-byte swizzle, L2 promotion 128 B and zero fill out of bounds:
+// elements of the op's dtype with 128-byte swizzle, L2 promotion 128 B and zero fill out of bounds:
 // - gate, up: [intermediate, hidden], boxes of [rows_per_cta, 64]. A plain op reads `up` alone.
 // - down: [hidden, intermediate], boxes of [rows_per_pass, 64].
 // - x: [tokens, hidden], boxes of [token_tile, 64]; rows at and beyond `tokens` read as zero.
@@ -22,8 +22,8 @@ struct FfnParams {
   TensorMap up;
   TensorMap down;
   TensorMap x;
-  unsigned short* y;  // [tokens, hidden] bf16, row stride y_stride elements
-  // [tokens, hidden] bf16; read only in residual mode add_after; may alias y.
+  unsigned short* y;  // [tokens, hidden], row stride y_stride elements
+  // [tokens, hidden]; modes add_before_norm and add_after, where it may alias y; sandwich: x.
   const unsigned short* residual;
   // Modes add_before_norm: x + residual, [tokens, hidden]; may alias residual.
   unsigned short* residual_out;

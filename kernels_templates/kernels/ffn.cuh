@@ -1,8 +1,8 @@
 // The ffn kernel, dataflow "dsm gather": see src/plan/fusion_plan.h for the partition.
 // Roles: warpgroup 0 produces and finishes (warp 0 weights, warp 1 activations, warps 2 and 3 the
-// outputs of earlier passes), the others consume.
-// PDL contract: before griddepcontrol.wait only weights are read; activations, residual, workspace
-// and y come after it, in every thread.
+// outputs of earlier passes), the others normalise the rows where the op has a norm, then consume.
+// PDL contract: before griddepcontrol.wait only weights and biases are read; activations, residual,
+// workspace and y come after it, in every thread.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 

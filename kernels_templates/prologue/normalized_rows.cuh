@@ -6,7 +6,7 @@
 // writing thread, a barrier of the writers, a release at cluster scope; the reader's acquire at
 // cluster scope, and a proxy fence before its first copy.
 //   ready: 1 arrival of each CTA of the cluster after its rows; one phase a launch.
-//   named kRowsBarrier: all consumer threads, twice a token and once at the end.
+//   named kRowsBarrier: all consumer threads, twice a sum over a token and once at the end.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_PROLOGUE_NORMALIZED_ROWS_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_PROLOGUE_NORMALIZED_ROWS_CUH_
 

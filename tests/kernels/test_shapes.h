@@ -31,7 +31,8 @@ inline std::vector<FfnProblem> ReluProblems() {
   return problems;
 }
 
-// The activations that are served, each with and without a residual.
+// Four pairs of form and activation, each with and without a residual; every variant:
+// tests/reference/variant_problems.h.
 inline std::vector<FfnProblem> ActivationProblems(int64_t hidden, int64_t intermediate) {
   std::vector<FfnProblem> problems;
   for (const ResidualMode mode : {ResidualMode::kNone, ResidualMode::kAddAfter}) {

@@ -17,9 +17,11 @@
 //                    e; where both give the oracle's value nothing is added, else their distance
 //                    is: a unit in the last place for a rounding that may flip. The same at every
 //                    rounding point of Rounding::kEngine, of the norms and of h.
-//   norm:            mean and squares are sums; relative error r of the variance is 1/sqrt(1 - r) -
-//                    1 of the scale. The products of two rounded values (x * scale, times w) are
-//                    exact in fp32.
+//   norm:            mean and squares are sums. A row whose root mean square is s, and that of its
+//                    elements' distances d, has one of at least s - d (triangle inequality); with
+//                    r of adding the squares the scale is off by up to 1 / ((s - d) sqrt(1 - r)) -
+//                    1 / s, and 2 u32 / (s - d) for taking the root. The products of two rounded
+//                    values (x * scale, times w) are exact in fp32.
 //   y:               each of h's distances times |w|, plus the sum's own error, then u16 for each
 //                    rounding to the dtype.
 // Pure functions.
