@@ -44,8 +44,6 @@ class ForcedKernel {
         workspace_bytes_(workspace_bytes),
         kernel_(std::move(kernel)) {}
 
-  MatrixView RowsOfPhaseOne(const FfnOperandViews& operands, const LaunchBuffers& buffers) const;
-
   const GpuSession* session_;
   FusionPlan plan_;
   size_t workspace_bytes_;

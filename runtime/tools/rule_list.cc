@@ -11,7 +11,6 @@ constexpr RuleText kRules[] = {
      "a checkpoint in its original dtype"},
     {"activation", "model", "the config's activation is one that this version serves", ""},
     {"clamped_swiglu", "model", "gate and up are not interleaved row by row", ""},
-    {"layout", "model", "weights are [out, in]", "transposed weights"},
     {"dtype", "model", "activations and weights are bf16 or fp16", "--dtype bf16 or fp16"},
     {"tensor_parallel", "model", "the degree divides the intermediate size", "another degree"},
     {"dim_granule", "op", "dims are multiples of 8: TMA needs rows of whole 16 bytes",

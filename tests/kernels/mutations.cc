@@ -223,7 +223,7 @@ FusionPlan MutatedPlan(MutatedOp op) {
       .ring_slots = 4,
       .slots_in_flight = 4,
       .activation_slots = 3,
-      .up = {.rows_per_cta = 128, .k_per_slot = 64, .k_warpgroups = 2},
+      .up = {.rows_per_pass = 128, .k_per_slot = 64, .k_warpgroups = 2},
       .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
 }
 

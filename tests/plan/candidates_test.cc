@@ -27,7 +27,7 @@ TEST(CandidatesTest, CoverClusterSizesPatienceAndDepthsOfTheStream) {
     if (!CheckLegal(plan, device).ok()) continue;
     sizes.insert(plan.cluster_size);
     patience.insert(plan.combine_patience_cycles);
-    if (plan.up.k_per_slot == 64 && plan.up.rows_per_cta == 96) {
+    if (plan.up.k_per_slot == 64 && plan.up.rows_per_pass == 96) {
       in_flight.insert(plan.slots_in_flight);
     }
   }

@@ -33,7 +33,7 @@ std::vector<RuleCase> RuleCases() {
       {"exchange_reachable: the edge grid gather has no kernel; this version gathers h through dsm",
        [](FusionPlan& p) { p.edge_scope = Scope::kGrid; }},
       {"row_granule: rows 100 (up) and 256 (down) must be multiples of 8, a swizzle atom",
-       [](FusionPlan& p) { p.up.rows_per_cta = 100; }},
+       [](FusionPlan& p) { p.up.rows_per_pass = 100; }},
       {"box_rows: boxes of 96 (up) and 512 (down) rows exceed the 256 of a tensor map; use more "
        "CTAs "
        "or more passes",
@@ -44,7 +44,7 @@ std::vector<RuleCase> RuleCases() {
       {"k_granule: a chunk of 104 intermediate rows is not a multiple of 16, a k step of wgmma",
        [](FusionPlan& p) {
          p.cluster_size = 1;
-         p.up.rows_per_cta = 104;
+         p.up.rows_per_pass = 104;
        }},
       {"slot_useful: slots of 64 (up) and 832 (down) k elements are longer than the phases' 4096 "
        "and "
@@ -74,7 +74,7 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) {
          p.cluster_size = 16;
          p.num_clusters = 8;
-         p.up.rows_per_cta = 88;
+         p.up.rows_per_pass = 88;
          p.down.passes = 1;
        }},
       {"smem_fits: a CTA needs 251136 bytes of shared memory; 232448 are there",
@@ -86,7 +86,7 @@ std::vector<RuleCase> RuleCases() {
          p.problem = {.hidden = DimK(1024), .intermediate = DimN(1040)};
          p.cluster_size = 2;
          p.num_clusters = 65;
-         p.up.rows_per_cta = 8;
+         p.up.rows_per_pass = 8;
          p.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
          p.activation_slots = 4;
        }},
@@ -106,7 +106,7 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) {
          p.problem = {.hidden = DimK(65536), .intermediate = DimN(1920)};
          p.num_clusters = 15;
-         p.up.rows_per_cta = 16;
+         p.up.rows_per_pass = 16;
          p.down = {.rows_per_pass = 256, .passes = 32, .k_per_slot = 64};
          p.token_tile = 32;
          p.ring_slots = 3;
@@ -118,7 +118,7 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) {
          p.cluster_size = 2;
          p.num_clusters = 60;
-         p.up.rows_per_cta = 96;
+         p.up.rows_per_pass = 96;
          p.problem.intermediate = DimN(11520);
          p.down = {.rows_per_pass = 256, .passes = 8, .k_per_slot = 64};
          p.token_tile = 32;
