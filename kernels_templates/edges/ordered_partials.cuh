@@ -35,7 +35,7 @@ struct OrderedPartials {
                 "counters_fit: more units than counters");
 
   const FfnParams& params;
-  const Units& outputs;
+  Units outputs;
   u32 stored;  // shared address of the mbarriers, one for each pass but the last
   u32 cluster;
   u32 rank;

@@ -28,7 +28,7 @@ struct Outputs {
   static constexpr int kCtaBlockUnits = Phase::kPasses * CeilDiv(Phase::kRowsPerPass, 16);
 
   const FfnParams& params;
-  const NormalizedRows<Plan>& rows;
+  NormalizedRows<Plan> rows;
   u32 slice_row;  // the CTA's first output row
   u32 lane;
 
