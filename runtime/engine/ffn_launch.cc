@@ -7,8 +7,8 @@
 #include "runtime/engine/last_error.h"
 #include "runtime/engine/struct_size.h"
 #include "runtime/engine/workspace.h"
-#include "runtime/launch/kernel_launch.h"
 #include "runtime/launch/ffn_maps.h"
+#include "runtime/launch/kernel_launch.h"
 #include "src/plan/footprint.h"
 
 namespace fusebox {
@@ -180,14 +180,14 @@ fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_
                      .columns = problem.hidden.value(),
                      .row_stride = buffers.x.stride,
                      .dtype = problem.dtype};
-  const CUresult result = EncodeActivationMaps(
-      op.engine().driver(), planned.report.best.plan, x, args.workspace, params);
+  const CUresult result = EncodeActivationMaps(op.engine().driver(), planned.report.best.plan, x,
+                                               args.workspace, params);
   if (result != CUDA_SUCCESS) {
     return RecordFailureF(
         FUSEBOX_CUDA_FAILED,
-        "ffn_launch: cuTensorMapEncodeTiled refused the rows at %p, stride %" PRId64
-        ", with %d; please report it",
-        x.data, x.row_stride, static_cast<int>(result));
+        "ffn_launch: cuTensorMapEncodeTiled refused the rows of x at %p, stride %" PRId64
+        ", or those of the workspace at %p, with %d; please report it",
+        x.data, x.row_stride, args.workspace, static_cast<int>(result));
   }
   params->x_rows = static_cast<const unsigned short*>(buffers.x.data);
   params->x_stride = buffers.x.stride;

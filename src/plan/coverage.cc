@@ -96,7 +96,9 @@ absl::Status CountCta(const FusionPlan& plan, CtaPlace place, const CtaWork& wor
   const int64_t slot_bytes = FootprintOf(plan).slot_bytes;
   // What the CTA multiplies of h in phase 2.
   const int64_t h_begin = plan.gathers_over_grid() ? 0 : place.cluster * plan.chunk_rows();
-  const int64_t h_end = h_begin + RoundUp(plan.down_k(), plan.gathers_over_grid() ? kBoxK : 1);
+  const int64_t h_end =
+      h_begin +
+      (plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot) : plan.down_k());
   for (const auto* phase : {&work.up, &work.down}) {
     const int64_t operand_base = phase == &work.down ? h_begin : 0;
     const int64_t matrices = phase == &work.down ? 1 : plan.problem.num_up_matrices();

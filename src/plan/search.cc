@@ -106,11 +106,10 @@ absl::Status NothingLegal(const FfnProblem& problem, int token_tile, const Devic
   const std::string asked =
       absl::StrCat(problem.Name(), " at token tile ", token_tile, " on ", device.name);
   if (refused.empty()) {
-    return Declined("co_resident", absl::StrCat("no partition of ", asked,
-                                                " fits the resident CTAs: intermediate ",
-                                                problem.intermediate.value(),
-                                                " needs more than 256 rows on each; use tensor "
-                                                "parallelism, or run your own path"));
+    return Declined("co_resident",
+                    absl::StrCat("no partition of ", asked,
+                                 " was tried: by its profile the GPU holds no cluster that suits "
+                                 "it; name a profile that fits, or run your own path"));
   }
   const RefusedCount& most =
       *std::max_element(refused.begin(), refused.end(),

@@ -246,8 +246,8 @@ TEST_F(EngineTest, TriesEveryCountAndReportsTheFirstFailure) {
   engine_ = MakeEngine();
   op_ = MakeOp(engine_);
   WarmCache(op_);
-  EXPECT_EQ(Prepare(op_, {64, -1, 8}), FUSEBOX_DECLINED);
-  EXPECT_THAT(LastError(), HasSubstr("token_limit: 64 tokens"));
+  EXPECT_EQ(Prepare(op_, {129, -1, 8}), FUSEBOX_DECLINED);
+  EXPECT_THAT(LastError(), HasSubstr("token_limit: 129 tokens"));
   EXPECT_TRUE(IsReady(op_, 8));
 }
 

@@ -114,7 +114,6 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.gated = 2; }, FUSEBOX_INVALID_ARGUMENT, "gated is 2"},
       {[](auto& d) { d.gate_up = 3; }, FUSEBOX_INVALID_ARGUMENT, "gate_up is 3"},
       {[](auto& d) { d.layout = 5; }, FUSEBOX_INVALID_ARGUMENT, "layout is 5"},
-      {[](auto& d) { d.layout = FUSEBOX_LAYOUT_IN_OUT; }, FUSEBOX_DECLINED, "layout_served: "},
       {[](auto& d) { d.biases = 64; }, FUSEBOX_INVALID_ARGUMENT, "biases is 64"},
       {[](auto& d) { d.norm = 4; }, FUSEBOX_INVALID_ARGUMENT, "norm is 4"},
       {[](auto& d) { d.residual_mode = FUSEBOX_RESIDUAL_ADD_BEFORE_NORM; },
@@ -128,7 +127,7 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.flags = FUSEBOX_FLAG_BATCH_INVARIANT; }, FUSEBOX_DECLINED,
        "batch_invariant_served: "},
       {[](auto& d) { d.flags = 1u << 31; }, FUSEBOX_INVALID_ARGUMENT, "flags is"},
-      {[](auto& d) { d.max_tokens = 33; }, FUSEBOX_DECLINED, "token_limit: max_tokens 33"},
+      {[](auto& d) { d.max_tokens = 129; }, FUSEBOX_DECLINED, "token_limit: max_tokens 129"},
       {[](auto& d) { d.max_tokens = 1 << 30; }, FUSEBOX_DECLINED, "token_limit: "},
       {[](auto& d) { d.max_tokens = -1; }, FUSEBOX_INVALID_ARGUMENT, "max_tokens is -1"},
       {[](auto& d) { d.hidden = 0; }, FUSEBOX_INVALID_ARGUMENT, "hidden is 0"},
@@ -139,8 +138,8 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.intermediate = INT64_MIN; }, FUSEBOX_INVALID_ARGUMENT, "intermediate is -"},
       {[](auto& d) { d.intermediate = 8191; }, FUSEBOX_DECLINED, "dim_granule: intermediate 8191"},
       // A mistake beside a refusal is a mistake.
-      {[](auto& d) { d.layout = FUSEBOX_LAYOUT_IN_OUT, d.norm = 9; }, FUSEBOX_INVALID_ARGUMENT,
-       "norm is 9"}};
+      {[](auto& d) { d.flags = FUSEBOX_FLAG_BATCH_INVARIANT, d.norm = 9; },
+       FUSEBOX_INVALID_ARGUMENT, "norm is 9"}};
   for (const auto& [change, status, sentence] : cases) {
     fusebox_ffn_desc desc = Desc();
     change(desc);

@@ -72,7 +72,7 @@ TEST(CoverageTest, CatchesABrokenWorkList) {
        [](CtaWork& w) { w.up[1].boxes[0].matrix = WeightMatrix::kUp; }},
       {"up column 128 meets operand element 64, not 128",
        [](CtaWork& w) { w.up[1].boxes[1].k_begin = 128; }},
-      {"down columns up to 3080 are multiplied beyond their chunk's end 3072",
+      {"down columns up to 3080 are multiplied beyond the end of h, 3072",
        [](CtaWork& w) {
          w.down[11].boxes[0].k_begin += 8;
          w.down[11].operand_begin += 8;

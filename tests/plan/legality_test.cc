@@ -26,14 +26,22 @@ std::vector<RuleCase> RuleCases() {
   return {
       {"fields_positive: every count of a plan is at least 1",
        [](FusionPlan& p) { p.num_clusters = 0; }},
-      {"token_tile: token tile 24 has no kernel; this version has 8, 16, 32",
+      {"token_tile: token tile 24 has no kernel; this version has 8, 16, 32, 64, 128",
        [](FusionPlan& p) { p.token_tile = 24; }},
       {"cluster_fits: a cluster of 6 CTAs cannot be launched; sizes are 1, 2, 4, 8, 16",
        [](FusionPlan& p) { p.cluster_size = 6; }},
-      {"exchange_reachable: the edge grid gather has no kernel; this version gathers h through dsm",
+      {"exchange_reachable: the edge grid gather with combine ordered_partials has no kernel; h is "
+       "gathered through dsm, with ordered_partials, or over the grid, with none",
        [](FusionPlan& p) { p.edge_scope = Scope::kGrid; }},
-      {"row_granule: rows 100 (up) and 256 (down) must be multiples of 8, a swizzle atom",
+      {"phase_split: phase 1 in 2 passes and phase 2 with 1 warpgroups to a slot's k: with dsm "
+       "gather each can only be 1",
+       [](FusionPlan& p) { p.up.passes = 2; }},
+      {"row_granule: rows 100 (up) and 256 (down) must be multiples of 8, what a box of "
+       "layout out_in holds",
        [](FusionPlan& p) { p.up.rows_per_pass = 100; }},
+      {"row_granule: rows 96 (up) and 256 (down) must be multiples of 64, what a box of layout "
+       "in_out holds",
+       [](FusionPlan& p) { p.problem.layout = WeightLayout::kInOut; }},
       {"box_rows: boxes of 96 (up) and 512 (down) rows exceed the 256 of a tensor map; use more "
        "CTAs "
        "or more passes",
@@ -58,9 +66,17 @@ std::vector<RuleCase> RuleCases() {
        "each "
        "rank and pass",
        [](FusionPlan& p) { p.down.passes = 1; }},
-      {"warpgroup_split: 2 consumer warpgroups, 4 sharing the k of a slot: at most 4 are possible, "
-       "the "
-       "sharers must divide them and a slot's 4 k steps",
+      {"covers_grid: 15 CTAs with 96 intermediate and 512 output rows each do not deal out 11008 "
+       "and "
+       "4096 with work for each cluster",
+       [](FusionPlan& p) {
+         p.cluster_size = 1;
+         p.edge_scope = Scope::kGrid;
+         p.combine = Combine::kNone;
+       }},
+      {"warpgroup_split: 2 consumer warpgroups, 4 (up) and 1 (down) sharing the k of a slot: at "
+       "most "
+       "4 are possible, the sharers must divide them and a slot's 4 and 4 k steps",
        [](FusionPlan& p) { p.up.k_warpgroups = 4; }},
       {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 2 keep "
        "copies "
@@ -90,7 +106,9 @@ std::vector<RuleCase> RuleCases() {
          p.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
          p.activation_slots = 4;
        }},
-      {"registers_fit: a thread needs about 112 registers; 640 threads leave 96",
+      {"registers_fit: a consumer thread needs about 112 registers; 640 threads leave it 96; use "
+       "fewer "
+       "rows in a pass or a smaller token tile",
        [](FusionPlan& p) {
          p.token_tile = 32;
          p.consumer_warpgroups = 4;
@@ -112,7 +130,8 @@ std::vector<RuleCase> RuleCases() {
          p.ring_slots = 3;
          p.slots_in_flight = 3;
        }},
-      {"partials_fit_l2: partial sums of 31457280 bytes exceed the share 0.25 of the 62914560 "
+      {"partials_fit_l2: partial sums and h of 31457280 bytes exceed the share 0.25 of the "
+       "62914560 "
        "bytes of "
        "L2; use fewer clusters or a smaller token tile",
        [](FusionPlan& p) {

@@ -119,15 +119,12 @@ TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
   const TemporaryFolder folder;
   const std::string mamba = folder.path("mamba.json");
   WriteText(mamba, R"({"model_type": "mamba", "hidden_size": 2304})");
-  std::vector<std::string> gpt2 = WarmArguments("bench/models/openai-community--gpt2.json");
-  gpt2.insert(gpt2.end(), {"--engine", "hf"});
   const Case cases[] = {
       {WarmArguments(mamba), "architecture", "\"mamba\" is not served; this version serves llama"},
       {WarmArguments("bench/models/openai--gpt-oss-120b.json"), "clamped_swiglu",
        "gpt-oss interleaves gate and up row by row"},
       {WarmArguments("bench/models/deepseek-ai--DeepSeek-V3.json"), "quantization",
        "give the unquantised model"},
-      {gpt2, "layout", "transformers keeps the weights of gpt2 as [in, out]"},
   };
   for (const Case& c : cases) {
     const CommandResult result = RunCommand(c.arguments);

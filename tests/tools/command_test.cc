@@ -92,10 +92,10 @@ TEST(CommandTest, PlanListsEveryRule) {
 
 TEST(CommandTest, ADeclineSaysWhatHelps) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "16384",
-                                           "--intermediate", "53248", "--tokens", "8"});
+                                           "--intermediate", "524288", "--tokens", "128"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: co_resident: "),
-                                HasSubstr("what helps: more tensor parallelism")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: ring_fits: "),
+                                HasSubstr("what helps: more tensor parallelism, or fewer tokens")));
 }
 
 TEST(CommandTest, ResidualIsPartOfTheOp) {
