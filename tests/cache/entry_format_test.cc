@@ -83,7 +83,7 @@ TEST(EntryFormatTest, AnotherSchemaIsStaleAndNotDamaged) {
   // As the first builds wrote it: schema 1, and a field that is gone.
   const std::string old = R"({"schema": 1, "launch": {"resident_ctas_per_sm": 1}})";
   EXPECT_TRUE(IsStale(DecodeMeta(old).status())) << DecodeMeta(old).status();
-  EXPECT_TRUE(IsStale(DecodeMeta(R"({"schema": 3})").status()));
+  EXPECT_TRUE(IsStale(DecodeMeta(R"({"schema": 4})").status()));
   EXPECT_FALSE(IsStale(DecodeMeta(R"({"schema": 3})").status()));
 }
 
@@ -112,7 +112,7 @@ TEST(EntryFormatTest, RefusesWrongTypesAndAbsurdNumbers) {
                                 "{}",
                                 "{\"schema\": \"1\"}",
                                 "{\"schema\": 1e300}",
-                                "{\"schema\": 2, \"digest\": 7}",
+                                "{\"schema\": 3, \"digest\": 7}",
                                 "{\"launch\": []}",
                                 "{\"launch\": {\"grid_ctas\": 99999999999999999999}}"};
   for (const char* text : kTexts) {

@@ -206,7 +206,7 @@ TEST_F(FfnLaunchTest, NeedsNoLessWorkspaceForMoreTokens) {
   engine_ = MakeEngine();
   op_ = MakeOp(engine_);
   size_t previous = 0;
-  for (const int tokens : {8, 16, 32}) {
+  for (const int tokens : kTokenTiles) {
     size_t bytes = 0;
     ASSERT_EQ(fusebox_op_workspace_size(op_.get(), tokens, &bytes), FUSEBOX_OK);
     EXPECT_GE(bytes, previous);

@@ -207,7 +207,7 @@ TEST_F(BadInputTest, ALaunchRefusesWhatItCannotRun) {
   } cases[] = {
       {[](auto& a) { a.tokens = -1; }, FUSEBOX_INVALID_ARGUMENT, "tokens is -1"},
       {[](auto& a) { a.tokens = INT32_MIN; }, FUSEBOX_INVALID_ARGUMENT, "tokens is -2147483648"},
-      {[](auto& a) { a.tokens = 33; }, FUSEBOX_DECLINED, "token_limit: 33 tokens"},
+      {[](auto& a) { a.tokens = 129; }, FUSEBOX_DECLINED, "token_limit: 129 tokens"},
       {[](auto& a) { a.tokens = INT32_MAX; }, FUSEBOX_DECLINED, "token_limit: 2147483647 tokens"},
       {[](auto& a) { a.flags = 6; }, FUSEBOX_INVALID_ARGUMENT, "flags 0x6 has unknown bits"},
       {[](auto& a) { a.x = nullptr; }, FUSEBOX_INVALID_ARGUMENT, "x is NULL"},
@@ -264,7 +264,7 @@ TEST_F(BadInputTest, AWorkspaceMustBeAlignedAndLargeEnough) {
   ExpectFailure(fusebox_workspace_init(op, DeviceAddress(0x53000000), 0, nullptr),
                 FUSEBOX_INVALID_ARGUMENT, "workspace of 0 bytes is too small");
   size_t out = 77;
-  ExpectFailure(fusebox_op_workspace_size(op, 33, &out), FUSEBOX_DECLINED, "token_limit: ");
+  ExpectFailure(fusebox_op_workspace_size(op, 129, &out), FUSEBOX_DECLINED, "token_limit: ");
   ExpectFailure(fusebox_op_workspace_size(op, -1, &out), FUSEBOX_INVALID_ARGUMENT, "tokens is -1");
   EXPECT_EQ(out, 77u);
 }
