@@ -38,7 +38,7 @@ TEST(StructSizesTest, EverySizeOfAnEarlierVersionIsKnown) {
       const auto known = kStructs.find(name);
       ASSERT_NE(known, kStructs.end()) << name << " is a struct of version " << version
                                        << "; add it to kStructs";
-      const size_t bytes = layout["bytes"];
+      const size_t bytes = layout["bytes"].get<size_t>();
       EXPECT_TRUE(known->second(bytes))
           << name << " had " << bytes << " bytes in version " << version
           << "; add that size to KnownSizes in runtime/engine/struct_size.h";
