@@ -19,7 +19,7 @@ constexpr int32_t kBatches[] = {1, 8, 16, 32};
 constexpr int32_t kPreparedBatches[] = {1, 8};
 constexpr int32_t kMaxFusedBatch = 16;
 constexpr int32_t kMaxBatch = 32;
-constexpr uint32_t kNumSteps = 12;
+constexpr uint32_t kNumSteps = 8;
 
 size_t BytesOf(const std::vector<Bf16>& values) { return values.size() * sizeof(Bf16); }
 
