@@ -54,11 +54,11 @@ bool StartFused(Cuda& cuda, DeviceState& state, FusedLayers& fused) {
   desc.dtype = FUSEBOX_DTYPE_BF16, desc.activation = FUSEBOX_ACTIVATION_RELU;
   desc.max_tokens = kMaxFusedBatch;
   const std::vector<int32_t> batches(std::begin(kPreparedBatches), std::end(kPreparedBatches));
-  if (!fused.Start(desc, state.weights, batches) || !fused.WorkspaceSize(&state.workspace_bytes)) {
-    return false;
-  }
+  if (!fused.Start(desc, state.weights, batches)) return false;
+  if (!fused.Ok(fused.op.WorkspaceSize(kMaxFusedBatch, &state.workspace_bytes))) return false;
   state.workspace = cuda.AllocateDevice(state.workspace_bytes);
-  return cuda.ok() && fused.InitWorkspace(state.workspace, state.workspace_bytes, cuda.stream());
+  return cuda.ok() &&
+         fused.Ok(fused.op.InitWorkspace(state.workspace, state.workspace_bytes, cuda.stream()));
 }
 
 // A step's graph, and how many of its layers are fused.
@@ -122,7 +122,7 @@ int CountWrongSteps(Cuda& cuda, const DeviceState& state, const std::vector<Laye
 // What Fusebox counted; zeros where it did not start.
 fusebox_engine_stats_values CountersOf(const FusedLayers& fused) {
   auto stats = fusebox::api::Sized<fusebox_engine_stats_values>();
-  if (fused.engine()) (void)fused.engine().Stats(&stats).code();
+  if (fused.engine) (void)fused.engine.Stats(&stats).code();
   std::printf("launches captured: %llu fused, %llu not ready, %llu declined, %llu failed\n",
               static_cast<unsigned long long>(stats.launches),
               static_cast<unsigned long long>(stats.launches_not_ready),

@@ -36,8 +36,8 @@ TEST(StructSizesTest, EverySizeOfAnEarlierVersionIsKnown) {
     ASSERT_TRUE(facts.is_object()) << entry.path();
     for (const auto& [name, layout] : facts["structs"].items()) {
       const auto known = kStructs.find(name);
-      ASSERT_NE(known, kStructs.end()) << name << " is a struct of version " << version
-                                       << "; add it to kStructs";
+      ASSERT_NE(known, kStructs.end())
+          << name << " is a struct of version " << version << "; add it to kStructs";
       const size_t bytes = layout["bytes"].get<size_t>();
       EXPECT_TRUE(known->second(bytes))
           << name << " had " << bytes << " bytes in version " << version

@@ -1,6 +1,6 @@
 /* A C99 program that opens libfusebox.so at run time, as plugins do: symbols stay its own
- * (RTLD_LOCAL), it is closed and opened again. usage: dlopen_consumer LIBRARY. Exits 0 when all went
- * as documented. */
+ * (RTLD_LOCAL), it is closed and opened again. usage: dlopen_consumer LIBRARY. Exits 0 when all
+ * went as documented. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +27,10 @@ static struct {
 } api;
 
 /* POSIX's way to turn dlsym's object pointer into a function's. */
-#define LOAD(library, name)                                    \
-  do {                                                         \
-    *(void**)(&api.name) = dlsym(library, "fusebox_" #name);   \
-    expect(api.name != NULL, "dlsym of fusebox_" #name);       \
+#define LOAD(library, name)                                  \
+  do {                                                       \
+    *(void**)(&api.name) = dlsym(library, "fusebox_" #name); \
+    expect(api.name != NULL, "dlsym of fusebox_" #name);     \
   } while (0)
 
 static void load_all(void* library) {
