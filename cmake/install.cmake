@@ -2,8 +2,8 @@
 #   fusebox_library      libfusebox.so.<major> and the file it names: all that a serving image needs
 #   fusebox_development  headers, libfusebox.so, the CMake package, fusebox.pc: to build an engine
 #   fusebox_command      the command: to warm a cache
-# The prefix may be chosen, staged (DESTDIR) and moved afterwards: no installed file names it, unless
-# an absolute CMAKE_INSTALL_LIBDIR or CMAKE_INSTALL_INCLUDEDIR asks for that.
+# The prefix may be chosen, staged (DESTDIR) and moved afterwards: no installed file names it. With an
+# absolute CMAKE_INSTALL_LIBDIR it is that of the configuration, which fusebox.pc then names.
 
 include(CMakePackageConfigHelpers)
 
