@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -10,8 +13,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommandResult RunLoop(KnobSettings environment = {}) {
-  environment.emplace("LD_LIBRARY_PATH", HOST_CUDA_FOLDER);
+// `cuda_folder` comes before what the machine has, where NVRTC may be.
+CommandResult RunLoop(KnobSettings environment = {}, std::string cuda_folder = HOST_CUDA_FOLDER) {
+  const char* const folders = std::getenv("LD_LIBRARY_PATH");
+  if (folders != nullptr) cuda_folder += std::string(":") + folders;
+  environment.emplace("LD_LIBRARY_PATH", cuda_folder);
   return RunProgram(DECODE_LOOP, {}, environment);
 }
 
@@ -53,7 +59,7 @@ TEST(DecodeLoopTest, AWrongValueIsNoticed) {
 TEST(DecodeLoopTest, WithoutADriverItSaysSo) {
   const TemporaryFolder folder;
   WriteText(folder.path("libcuda.so.1"), "");  // hides a driver that this machine may have
-  const CommandResult result = RunLoop({{"LD_LIBRARY_PATH", folder.path()}});
+  const CommandResult result = RunLoop({}, folder.path());
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("missing: no NVIDIA driver"));
   EXPECT_EQ(result.out, "");
