@@ -27,6 +27,9 @@ struct CommandResult {
 using KnobSettings = std::map<std::string, std::string>;
 
 CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs = {});
+// The same for another program.
+CommandResult RunProgram(const std::string& path, const std::vector<std::string>& arguments,
+                         const KnobSettings& environment);
 
 // A folder that is gone when the test is over.
 class TemporaryFolder {
