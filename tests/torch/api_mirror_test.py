@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""fusebox_api.py mirrors the headers: api_mirror_test.py [compiler]. Needs no torch and no GPU.
+"""fusebox_api.py mirrors the headers: api_mirror_test.py COMPILER [LIBRARY]. No torch, no GPU.
 
 Field and constant names are read from the headers' text; sizes, offsets and values are what a C
-compiler makes of them.
+compiler makes of them. With the library its calls are tried too, on an engine without a GPU.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ import fusebox_api
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 COMPILER = "cc"
+LIBRARY = None
 
 
 def header_text():
@@ -91,7 +92,47 @@ class ApiMirrorTest(unittest.TestCase):
                             fields_of("fusebox_ffn_args", header_text()))
 
 
+class LibraryTest(unittest.TestCase):
+    def setUp(self):
+        library = fusebox_api.Library(LIBRARY)
+        self.engine = fusebox_api.Engine(library, device_ordinal=-1, device_profile=b"h200-sxm",
+                                         cache_dirs=b"", compile_mode=fusebox_api.COMPILE_NEVER,
+                                         log_level=fusebox_api.LOG_OFF)
+        self.desc = {"hidden": 1024, "intermediate": 4096, "gated": 1,
+                     "dtype": fusebox_api.DTYPES["fp16"],
+                     "activation": fusebox_api.ACTIVATIONS["gelu_tanh"],
+                     "norm": fusebox_api.NORMS["rms_plus_one"],
+                     "residual_mode": fusebox_api.RESIDUAL_MODES["sandwich"]}
+
+    def tearDown(self):
+        self.engine.close()
+
+    def test_an_op_is_made_and_needs_a_workspace(self):
+        op = fusebox_api.Op(self.engine, **self.desc)
+        self.assertGreater(op.workspace_bytes(), 0)
+        op.close()
+
+    def test_fields_arrive_where_they_are_meant(self):
+        for field, value, sentence in (("hidden", 1028, "hidden"), ("max_tokens", -3, "max_tokens"),
+                                       ("flags", 1 << 9, "flags"), ("biases", 8, "biases"),
+                                       ("norm", 77, "norm")):
+            with self.subTest(field), self.assertRaises(
+                    (fusebox_api.Declined, fusebox_api.Failed)) as raised:
+                fusebox_api.Op(self.engine, **(self.desc | {field: value}))
+            self.assertIn(sentence, str(raised.exception))
+            self.assertIn(str(value), str(raised.exception))
+
+    def test_a_rule_that_declines_is_named(self):
+        with self.assertRaisesRegex(fusebox_api.Declined, "^token_limit: "):
+            fusebox_api.Op(self.engine, **(self.desc | {"max_tokens": 4096}))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        COMPILER = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    COMPILER = sys.argv[1]
+    if len(sys.argv) > 2:
+        LIBRARY = sys.argv[2]
+    else:
+        del LibraryTest
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -49,20 +49,27 @@ def worst_ratio(backend, got, outputs):
 
 def rounding_verdict(backend, got, rounding, leaving_out, unit):
     """Whether `got` was rounded at a point: which of two results with exact sums it is nearer to,
-    `rounding` there or `leaving_out` that point. With e the distances to the one and d between the
-    two, sum (e - d)^2 - sum e^2 = sum d^2 - 2 sum e d. Where got is the one but for errors of sums
-    and of the last rounding, which know nothing of d, sum e d has mean 0 and variance sum e^2 d^2;
-    where got is the other, the mirror image holds."""
+    `rounding` there or `leaving_out` that point.
+
+    With e the distances to the one and d between the two, the gain is (sum (e - d)^2 - sum e^2) /
+    sum d^2 = 1 - 2 sum e d / sum d^2: 1 where got is the one but for errors that know nothing of d,
+    -1 where it is the other and e - d is such errors. Their part in it has a variance of at most 4
+    sum error^2 d^2 / (sum d^2)^2. Errors ahead of the point do know of d: they flip a share p of its
+    roundings, each by a unit towards what was left out, against a mean square of 1/12 for d, so
+    that a rounding result has a gain of 1 - 12 p. Hence no verdict within a half of zero: up to
+    p = 1/8 none is wrong.
+    """
     e = (got - rounding) / unit
     d = (leaving_out - rounding) / unit
     squares = backend.total(d * d)
     if squares == 0.0:
         return "no effect"
-    gain = squares - 2.0 * backend.total(e * d)
-    spread = 2.0 * math.sqrt(backend.total(e * e * d * d))
-    if gain > SIGMAS * spread:
+    gain = 1.0 - 2.0 * backend.total(e * d) / squares
+
+    def chance(errors):
+        return SIGMAS * 2.0 * math.sqrt(backend.total(errors * errors * d * d)) / squares
+    if gain - chance(e) > 0.5:
         return "rounds"
-    mirrored = e - d
-    if -gain > SIGMAS * 2.0 * math.sqrt(backend.total(mirrored * mirrored * d * d)):
+    if gain + chance(e - d) < -0.5:
         return "does not round"
     return "undecided"

@@ -12,6 +12,7 @@ bound, residual_out is bitwise the engine's, and no rounding of the engine's is 
 import argparse
 import contextlib
 import json
+import math
 import pathlib
 import sys
 
@@ -139,15 +140,16 @@ class Fusebox:
 
 @contextlib.contextmanager
 def full_precision_sums():
-    """Without cuBLAS's right to add parts of a sum in the dtype, which PyTorch grants it."""
+    """Without cuBLAS's right to add parts of a sum in the dtype, which PyTorch grants by default,
+    and so do the engines."""
     flags = torch.backends.cuda.matmul
-    saved = (flags.allow_bf16_reduced_precision_reduction,
-             flags.allow_fp16_reduced_precision_reduction)
     flags.allow_bf16_reduced_precision_reduction = False
     flags.allow_fp16_reduced_precision_reduction = False
-    yield
-    (flags.allow_bf16_reduced_precision_reduction,
-     flags.allow_fp16_reduced_precision_reduction) = saved
+    try:
+        yield
+    finally:
+        flags.allow_bf16_reduced_precision_reduction = True
+        flags.allow_fp16_reduced_precision_reduction = True
 
 
 def engine_paths(case, tokens):
@@ -216,10 +218,11 @@ def sentence_of(row):
     name = f"{row['model']} {row['engine']} {row['dtype']} M {row['tokens']}"
     if "note" in row:
         return f"{name}: {row['verdict']}, {row['note']}"
-    control = min(paths["strict"] for paths in row["control"].values())
-    text = (f"{name}: {row['fusebox']['row_unit']:.4%} within one row unit, strictly "
-            f"{row['fusebox']['strict']:.3%} (the engine's own paths {control:.3%}), error/bound "
-            f"{row['worst_error_over_bound']:.3f}")
+    shares = [min(paths[unit] for paths in row["control"].values())
+              for unit in ("row_unit", "strict")]
+    text = (f"{name}: within one row unit {row['fusebox']['row_unit']:.4%} (the engine's own paths "
+            f"{shares[0]:.4%}), strictly {row['fusebox']['strict']:.3%} ({shares[1]:.3%}), "
+            f"error/bound {row['worst_error_over_bound']:.3f}")
     if row["transposed_copy"]:
         text += ", weights transposed"
     return text + "".join(f"; WRONG: {failure}" for failure in row["failures"])
@@ -302,9 +305,18 @@ def main():
                 results["rows"].append(row)
                 print(sentence_of(row), flush=True)
                 if arguments.json:  # after every row: a time limit loses none that are done
-                    arguments.json.write_text(json.dumps(results, indent=1) + "\n",
-                                              encoding="utf-8")
+                    write_results(arguments.json, results)
     return summarize(results, cases)
+
+
+def write_results(path, results):
+    """A row a line; a ratio that is no number, for want of a result or of a bound, as null."""
+    def valid(value):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+    rows = ",\n".join(json.dumps({name: valid(value) for name, value in row.items()})
+                      for row in results["rows"])
+    head = json.dumps({name: value for name, value in results.items() if name != "rows"})
+    path.write_text(f'{head[:-1]}, "rows": [\n{rows}\n]}}\n', encoding="utf-8")
 
 
 def summarize(results, cases):
@@ -314,8 +326,11 @@ def summarize(results, cases):
                 and not engine_blocks.unserved_by_engine(case.config, case.engine, case.dtype)]
     for name in unserved:
         print(f"FAILED: {name}: no token count is served")
+    compared = [row for row in results["rows"] if "fusebox" in row]
+    worst = min((row["fusebox"]["row_unit"] for row in compared), default=math.nan)
     print(f"{results['gpu']}, PyTorch {results['torch']}: " + ", ".join(
-        f"{count} {verdict}" for verdict, count in counts.items()))
+        f"{count} {verdict}" for verdict, count in counts.items())
+        + f"; least share within one row unit {worst:.4%}")
     return 1 if counts["failed"] or unserved or not counts["passed"] else 0
 
 
