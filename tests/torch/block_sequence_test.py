@@ -16,13 +16,13 @@ from block_sequence import Block, Sequence
 from list_backend import Matrix
 
 BLOCKS = {
-    "Llama as vLLM has it": Block(40, 96, True, "silu", "rms", "add_before_norm", 1e-5),
-    "Llama as transformers has it": Block(40, 96, True, "silu", "rms", "add_after", 1e-5),
-    "Gemma 2": Block(40, 96, True, "gelu_tanh", "rms_plus_one", "sandwich", 1e-6),
-    "OPT": Block(40, 96, False, "relu", "layer", "add_after", 1e-5),
-    "GPT-2 as transformers has it": Block(40, 96, False, "gelu_new", "layer", "add_after", 1e-5),
+    "Llama as vLLM has it": Block(40, 64, True, "silu", "rms", "add_before_norm", 1e-5),
+    "Llama as transformers has it": Block(40, 64, True, "silu", "rms", "add_after", 1e-5),
+    "Gemma 2": Block(40, 64, True, "gelu_tanh", "rms_plus_one", "sandwich", 1e-6),
+    "OPT": Block(40, 64, False, "relu", "layer", "add_after", 1e-5),
+    "GPT-2 as transformers has it": Block(40, 64, False, "gelu_new", "layer", "add_after", 1e-5),
 }
-TOKENS = 12
+TOKENS = 10
 
 
 def fp32(value):

@@ -53,9 +53,9 @@ def rounding_verdict(backend, got, rounding, leaving_out, unit):
 
     With e the distances to the one and d between the two, the gain is (sum (e - d)^2 - sum e^2) /
     sum d^2 = 1 - 2 sum e d / sum d^2: 1 where got is the one but for errors that know nothing of d,
-    -1 where it is the other and e - d is such errors. Their part in it has a variance of at most 4
-    sum error^2 d^2 / (sum d^2)^2. Errors ahead of the point do know of d: they flip a share p of its
-    roundings, each by a unit towards what was left out, against a mean square of 1/12 for d, so
+    -1 where it is the other and e - d is such errors. Their part in it has a variance of
+    4 sum error^2 d^2 / (sum d^2)^2. Errors ahead of the point do know of d: they flip a share p of
+    its roundings, each by a unit towards what was left out, against a mean square of 1/12 for d, so
     that a rounding result has a gain of 1 - 12 p. Hence no verdict within a half of zero: up to
     p = 1/8 none is wrong.
     """

@@ -6,17 +6,23 @@ last place of the engine's own result (comparison.py), how many of the engine's 
 takes another path (the control), the worst distance over the derived bound (error_bound.py), and
 where Fusebox rounds. A row passes when at least 99.9 % are within one row unit, all within the
 bound, residual_out is bitwise the engine's, and no rounding of the engine's is missing. Exit codes:
-0 all rows passed, 1 some failed, 3 no GPU.
+0 all rows passed, 1 some failed, 2 wrong arguments, 3 no GPU, torch or transformers.
 """
 
 import argparse
 import contextlib
+import datetime
 import json
 import math
 import pathlib
 import sys
 
-import torch
+try:
+    import torch
+    import transformers
+except ImportError as missing:
+    print(f"engine_equality: {missing.name} is not installed", file=sys.stderr)
+    sys.exit(3)
 
 import block_sequence
 import comparison
@@ -24,118 +30,13 @@ import engine_blocks
 import fusebox_api
 import torch_backend
 from block_sequence import Sequence
+from fused_case import DTYPES, Case, Fusebox
 
 MODELS = ("meta-llama--Llama-3.1-8B", "Qwen--Qwen2.5-7B", "google--gemma-2-2b",
           "facebook--opt-1.3b", "openai-community--gpt2")
 TOKENS = (1, 8, 32, 64, 128)
-DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 REQUIRED_SHARE = 0.999
-DEVICE = "cuda"
 PADDED_ROWS = (16, 256)  # other batch sizes that an engine's graphs may round a batch up to
-
-
-class Case:
-    """One model, engine and dtype: the engine's block, and Fusebox's op on its weights."""
-
-    def __init__(self, fusebox, model, engine, dtype):
-        self.model, self.engine, self.dtype = model, engine, dtype
-        self.config = engine_blocks.read_config(model)
-        self.block = engine_blocks.block_of(self.config, engine)
-        self.note = engine_blocks.unserved_by_engine(self.config, engine, dtype)
-        self.op = None
-        if self.note is None:
-            self.make_op(fusebox)
-
-    def make_op(self, fusebox):
-        engine_class = engine_blocks.ENGINES[self.engine]
-        in_out = engine_blocks.FAMILIES[self.config["model_type"]].in_out and self.engine == "hf"
-        self.layout = "in_out" if in_out else "out_in"
-        desc = {
-            "hidden": self.block.hidden, "intermediate": self.block.intermediate,
-            "dtype": fusebox_api.DTYPES[self.dtype], "gated": int(self.block.gated),
-            "activation": fusebox_api.ACTIVATIONS[
-                "gelu_tanh" if self.block.activation == "gelu_new" else self.block.activation],
-            "gate_up": fusebox_api.GATE_UP[engine_class.gate_up if self.block.gated else "fused"],
-            "norm": fusebox_api.NORMS[self.block.norm],
-            "residual_mode": fusebox_api.RESIDUAL_MODES[self.block.residual_mode],
-            "rounding": fusebox_api.ROUNDINGS[self.engine]}
-        if self.block.norm == "layer":
-            desc["biases"] = fusebox_api.BIAS_UP | fusebox_api.BIAS_DOWN
-        for limit in sorted(fusebox.tokens, reverse=True):
-            try:
-                self.op = self.op_of_layout(fusebox, desc | {"max_tokens": limit})
-            except fusebox_api.Declined as declined:
-                self.note = str(declined)
-                continue
-            break
-
-    def op_of_layout(self, fusebox, desc):
-        try:
-            return fusebox_api.Op(fusebox.engine, layout=fusebox_api.LAYOUTS[self.layout], **desc)
-        except fusebox_api.Declined as declined:
-            if self.layout != "in_out" or not str(declined).startswith("layout"):
-                raise
-            self.layout = "out_in"
-            return fusebox_api.Op(fusebox.engine, **desc)
-
-    def queue(self, tokens):
-        """Compiles in the background what is served; what is not declines again later."""
-        for count in tokens:
-            with contextlib.suppress(fusebox_api.Declined):
-                self.op.prepare([count], fusebox_api.PREPARE_BACKGROUND)
-
-    def start(self, device, rows, seed):
-        generator = torch.Generator(device).manual_seed(seed)
-        dtype = DTYPES[self.dtype]
-        weights = engine_blocks.random_weights(self.block, dtype, device, generator)
-        self.engine_block = engine_blocks.ENGINES[self.engine](self.config, self.block, weights)
-        self.exact_weights = {name: weight.double() for name, weight in weights.items()}
-        self.x, self.residual = (
-            torch.randn(rows, self.block.hidden, device=device, generator=generator).to(dtype)
-            for _ in range(2))
-        self.bound_tensors = dict(self.engine_block.weight_pointers)  # kept as long as the binding
-        if self.layout != self.engine_block.layout:
-            for name in ("up", "down"):
-                self.bound_tensors[name] = self.bound_tensors[name].t().contiguous()
-        self.binding = fusebox_api.Binding(self.op, eps=self.block.eps, **{
-            name: tensor.data_ptr() for name, tensor in self.bound_tensors.items()})
-
-    def close(self):
-        self.binding.close()
-        self.op.close()
-        del self.engine_block, self.exact_weights, self.bound_tensors
-
-
-class Fusebox:
-    """The library, an engine for the current GPU, and a stream and workspace of our own."""
-
-    def __init__(self, path, tokens):
-        self.library = fusebox_api.Library(path)
-        self.tokens = tokens
-        self.engine = fusebox_api.Engine(self.library, device_ordinal=torch.cuda.current_device(),
-                                         compile_threads=8)
-        self.stream = torch.cuda.Stream()
-
-    def reserve(self, ops):
-        size = max(op.workspace_bytes() for op in ops)
-        self.workspace = torch.empty(size, dtype=torch.uint8, device=DEVICE)
-        torch.cuda.synchronize()
-        ops[0].init_workspace(self.workspace.data_ptr(), size, self.stream.cuda_stream)
-
-    def launch(self, case, tokens):
-        """y and residual_out, from buffers of NaN."""
-        y, residual_out = (torch.full((tokens, case.block.hidden), float("nan"),
-                                      dtype=case.x.dtype, device=DEVICE) for _ in range(2))
-        arguments = {"tokens": tokens, "x": case.x.data_ptr(), "y": y.data_ptr(),
-                     "workspace": self.workspace.data_ptr(),
-                     "workspace_bytes": self.workspace.numel()}
-        if case.block.residual_mode == "add_before_norm":
-            arguments |= {"residual": case.residual.data_ptr(),
-                          "residual_out": residual_out.data_ptr()}
-        torch.cuda.synchronize()
-        case.binding.launch(self.stream.cuda_stream, **arguments)
-        torch.cuda.synchronize()
-        return y, residual_out
 
 
 @contextlib.contextmanager
@@ -229,25 +130,23 @@ def sentence_of(row):
 
 
 def rows_of(fusebox, case, seed):
-    served = 0
+    started = False
     for tokens in fusebox.tokens:
         row = {"model": case.model, "engine": case.engine, "dtype": case.dtype, "tokens": tokens,
                "verdict": "declined", "note": case.note}
         if case.op is not None:
             try:
                 case.op.prepare([tokens])
+                if not started:
+                    case.start(torch.device("cuda"), max(fusebox.tokens + PADDED_ROWS), seed)
+                    started = True
+                row = row_of(fusebox, case, tokens)
             except fusebox_api.Declined as declined:
-                yield row | {"note": str(declined)}
-                continue
+                row["note"] = str(declined)
             except fusebox_api.Failed as failed:
-                yield row | {"verdict": "failed", "note": str(failed)}
-                continue
-            if served == 0:
-                case.start(torch.device(DEVICE), max(fusebox.tokens + PADDED_ROWS), seed)
-            served += 1
-            row = row_of(fusebox, case, tokens)
+                row |= {"verdict": "failed", "note": str(failed)}
         yield row
-    if served > 0:
+    if started:
         case.close()
         torch.cuda.empty_cache()
 
@@ -257,7 +156,7 @@ def check_torch_backend():
     import float_formats
     values = [sign * scale * (1.0 + step * 2.0**-12) for sign in (-1.0, 1.0)
               for scale in (1.0, 2.0**-15, 2.0**-24, 2.0**-130, 65504.0) for step in range(33)]
-    tensor = torch.tensor(values, dtype=torch.float64, device=DEVICE)
+    tensor = torch.tensor(values, dtype=torch.float64, device="cuda")
     for dtype in DTYPES:
         for got, expected in ((torch_backend.round_to(dtype, tensor), float_formats.round_to),
                               (torch_backend.ulp(dtype, tensor), float_formats.ulp)):
@@ -265,19 +164,59 @@ def check_torch_backend():
                 sys.exit(f"engine_equality: {expected.__name__} of {dtype} differs on the GPU")
 
 
+def names_among(known):
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(known)}")
+        return names
+    return parse
+
+
+def token_counts(text):
+    counts = tuple(int(count) for count in text.split(","))
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError(f"{min(counts)} is no token count; use 1 or more")
+    return counts
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=pathlib.Path, help="libfusebox.so")
-    parser.add_argument("--models", default=",".join(MODELS), type=lambda text: text.split(","),
-                        help="names in bench/models, without .json")
-    parser.add_argument("--engines", default="hf,vllm", type=lambda text: text.split(","))
-    parser.add_argument("--dtypes", default="bf16,fp16", type=lambda text: text.split(","))
-    parser.add_argument("--tokens", default=",".join(map(str, TOKENS)),
-                        type=lambda text: tuple(int(count) for count in text.split(",")))
+    parser.add_argument("--models", default=",".join(MODELS), type=names_among(MODELS))
+    parser.add_argument("--engines", default="hf,vllm", type=names_among(engine_blocks.ENGINES))
+    parser.add_argument("--dtypes", default="bf16,fp16", type=names_among(DTYPES))
+    parser.add_argument("--tokens", default=",".join(map(str, TOKENS)), type=token_counts)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--commit", default="unknown", help="for the JSON file")
     parser.add_argument("--json", type=pathlib.Path, help="file to write")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not arguments.library.is_file():
+        parser.error(f"{arguments.library} is no file; give the libfusebox.so of a build")
+    return arguments
+
+
+def make_cases(fusebox, arguments):
+    """All ops at once, so that their kernels are compiled side by side."""
+    cases = [Case(fusebox, model, engine, dtype) for model in arguments.models
+             for engine in arguments.engines for dtype in arguments.dtypes]
+    served = [case for case in cases if case.op is not None]
+    for case in served:
+        case.queue(arguments.tokens)
+    fusebox.engine.wait()
+    if served:
+        fusebox.reserve([case.op for case in served])
+    return cases
+
+
+def describe_run(fusebox, arguments):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+            "cuda": torch.version.cuda, "transformers": transformers.__version__,
+            "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": arguments.commit,
+            "fusebox": fusebox.library.version(), "seed": arguments.seed, "rows": []}
 
 
 def main():
@@ -287,18 +226,13 @@ def main():
         return 3
     torch.cuda.init()
     check_torch_backend()
-    fusebox = Fusebox(arguments.library, arguments.tokens)
-    cases = [Case(fusebox, model, engine, dtype) for model in arguments.models
-             for engine in arguments.engines for dtype in arguments.dtypes]
-    served = [case for case in cases if case.op is not None]
-    for case in served:
-        case.queue(arguments.tokens)
-    fusebox.engine.wait()
-    if served:
-        fusebox.reserve([case.op for case in served])
-    results = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
-               "cuda": torch.version.cuda, "fusebox": fusebox.library.version(),
-               "seed": arguments.seed, "rows": []}
+    try:
+        fusebox = Fusebox(arguments.library, arguments.tokens)
+        cases = make_cases(fusebox, arguments)
+    except fusebox_api.Failed as failed:
+        print(f"engine_equality: {failed}", file=sys.stderr)
+        return 1
+    results = describe_run(fusebox, arguments)
     with torch.inference_mode():
         for case in cases:
             for row in rows_of(fusebox, case, arguments.seed):
