@@ -178,7 +178,8 @@ class FloatFormatsTest(unittest.TestCase):
 
     def test_ulp_is_the_distance_to_the_neighbour(self):
         for dtype, value, unit in (("bf16", 1.0, 2.0**-7), ("bf16", 1.99, 2.0**-7),
-                                   ("fp16", -2.0, 2.0**-9), ("fp16", 1e-6, 2.0**-24)):
+                                   ("fp16", -2.0, 2.0**-9), ("fp16", 1e-6, 2.0**-24),
+                                   ("bf16", 0.0, 2.0**-133), ("fp16", -0.0, 2.0**-24)):
             self.assertEqual(float_formats.ulp(dtype, value), unit)
 
 

@@ -155,7 +155,7 @@ def check_torch_backend():
     """Rounding on the GPU is float_formats', which has tests of its own."""
     import float_formats
     values = [sign * scale * (1.0 + step * 2.0**-12) for sign in (-1.0, 1.0)
-              for scale in (1.0, 2.0**-15, 2.0**-24, 2.0**-130, 65504.0) for step in range(33)]
+              for scale in (0.0, 1.0, 2.0**-15, 2.0**-24, 2.0**-130, 65504.0) for step in range(33)]
     tensor = torch.tensor(values, dtype=torch.float64, device="cuda")
     for dtype in DTYPES:
         for got, expected in ((torch_backend.round_to(dtype, tensor), float_formats.round_to),

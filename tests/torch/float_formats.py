@@ -23,7 +23,8 @@ FORMATS = {
 def ulp_exponent(dtype, value):
     """log2 of the distance between neighbours at the value's magnitude."""
     digits, lowest, _ = FORMATS[dtype]
-    return max(math.frexp(value)[1], lowest + 1) - digits
+    exponent = math.frexp(value)[1] if value != 0.0 else lowest  # of 0 frexp gives 0
+    return max(exponent, lowest + 1) - digits
 
 
 def ulp(dtype, value):

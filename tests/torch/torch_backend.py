@@ -39,7 +39,9 @@ def tanh(a):
 def ulp(dtype, values):
     """Distance between neighbours of the dtype at each value's magnitude."""
     digits, lowest, _ = FORMATS[dtype]
-    exponents = torch.clamp(torch.frexp(values)[1].to(torch.int64), min=lowest + 1) - digits
+    exponents = torch.frexp(values)[1].to(torch.int64)
+    exponents = exponents.masked_fill(values == 0.0, lowest)  # of 0 frexp gives 0
+    exponents = torch.clamp(exponents, min=lowest + 1) - digits
     return ((exponents + BIAS) << SIGNIFICAND_BITS).view(torch.float64)
 
 
