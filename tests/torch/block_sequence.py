@@ -25,6 +25,7 @@ class Outputs(NamedTuple):
     y: Estimate   # not yet rounded
     tolerance: object  # of y as it is stored
     sums: object  # x + residual where the block stores it, else x
+    addend: object  # the stored result that the last operation adds to x; None: there is none
 
 
 def rounding_points(block):
@@ -58,12 +59,13 @@ class Sequence:
             sums = self.rounded("residual_sum", bound.exact(x + residual))
         h = self.intermediate(weights, self.normalized(sums, weights, "norm"))
         y = bound.projected(h, weights["down"], weights.get("down_bias"), self.carries_error)
-        if block.residual_mode == "add_after":
-            y = bound.added(self.rounded("block", y), sums)
-        elif block.residual_mode == "sandwich":
-            y = self.normalized(self.rounded("block", y), weights, "second_norm")
-            y = bound.added(y, sums)
-        return Outputs(y, bound.stored(y), sums.value)
+        if block.residual_mode == "add_before_norm":
+            return Outputs(y, bound.stored(y), sums.value, None)
+        addend = self.rounded("block", y)
+        if block.residual_mode == "sandwich":
+            addend = self.normalized(addend, weights, "second_norm")
+        y = bound.added(addend, sums)
+        return Outputs(y, bound.stored(y), sums.value, addend.value)
 
     def rounded(self, point, estimate):
         return estimate if point in self.left_out else self.bound.rounded(estimate)

@@ -217,8 +217,9 @@ class RoundingTest(unittest.TestCase):
             dtype = "bf16"
             operands = random_operands(block, dtype, name)
             weights, x, residual = operands
-            rounding = run_sequence(block, dtype, operands).y.value
-            unit = comparison.row_unit(list_backend, dtype, rounding)
+            rounding, _, _, addend = run_sequence(block, dtype, operands)
+            rounding = rounding.value
+            unit = comparison.row_unit(list_backend, dtype, rounding, addend)
             got = Simulated(block, dtype, weights, 0).unrounded(x, residual)
             for point in block_sequence.rounding_points(block):
                 without = run_sequence(block, dtype, operands, left_out=(point,)).y.value
@@ -238,15 +239,23 @@ class SharesTest(unittest.TestCase):
         # The row's root mean square is 1.4, its unit in bf16 2^-7; the second element's is 2^-14.
         reference = Matrix([[2.0, 2.0**-7, 0.0]])
         near = Matrix([[2.0 + 2.0**-6, 2.0**-7 + 2.0**-7, 2.0**-7]])
-        made = comparison.shares(list_backend, "bf16", near, reference)
+        made = comparison.shares(list_backend, "bf16", near, reference, None)
         self.assertEqual((made["row_unit"], made["strict"], made["equal"]), (1.0, 1 / 3, 0.0))
         far = Matrix([[2.0 + 2.0**-5, 2.0**-7 + 2.0**-6, math.nan]])
-        self.assertEqual(comparison.shares(list_backend, "bf16", far, reference)["row_unit"], 0.0)
+        self.assertEqual(comparison.shares(list_backend, "bf16", far, reference, None)["row_unit"],
+                         0.0)
+
+    def test_a_unit_of_a_large_addend_is_one_of_the_row(self):
+        reference, addend = Matrix([[1.0, 1.0]]), Matrix([[-9.0, 1.0]])
+        got = Matrix([[1.0 + 2.0**-4, 1.0 + 2.0**-4]])
+        made = comparison.shares(list_backend, "bf16", got, reference, addend)
+        self.assertEqual((made["row_unit"], made["strict"]), (0.5, 0.0))
 
     def test_bins_hold_each_element_once(self):
         generator = random.Random(5)
         reference = Matrix([[generator.gauss(0.0, 1.0) for _ in range(200)] for _ in range(3)])
-        bins = comparison.shares(list_backend, "fp16", reference, reference)["strict_by_magnitude"]
+        made = comparison.shares(list_backend, "fp16", reference, reference, None)
+        bins = made["strict_by_magnitude"]
         self.assertEqual(sum(part["elements"] for part in bins), 600)
         self.assertEqual({part["strict"] for part in bins}, {1.0})
 

@@ -1,7 +1,8 @@
 """Compares a result with an engine's own. README.md says which unit means what, and why.
 
   strict    one unit in the last place at the magnitude of the engine's element
-  row unit  the same, or where that is larger, at the root mean square of the engine's row
+  row unit  the same at the largest of: that element, the root mean square of the engine's row, and
+            the stored result that the last operation adds to the residual, if it does
 """
 
 import math
@@ -15,12 +16,13 @@ def row_root_mean_square(backend, values):
     return backend.sqrt(backend.row_sum(values * values) / values.shape[1])
 
 
-def row_unit(backend, dtype, reference):
-    return backend.maximum(backend.ulp(dtype, reference),
+def row_unit(backend, dtype, reference, addend):
+    unit = backend.maximum(backend.ulp(dtype, reference),
                            backend.ulp(dtype, row_root_mean_square(backend, reference)))
+    return unit if addend is None else backend.maximum(unit, backend.ulp(dtype, addend))
 
 
-def shares(backend, dtype, got, reference):
+def shares(backend, dtype, got, reference, addend):
     """Shares of elements within one unit."""
     count = reference.shape[0] * reference.shape[1]
     distance = abs(got - reference)
@@ -33,7 +35,7 @@ def shares(backend, dtype, got, reference):
         elements = backend.total(inside)
         bins.append({"from": low, "elements": int(elements),
                      "strict": backend.total(strict * inside) / elements if elements else None})
-    within = backend.at_most(distance, row_unit(backend, dtype, reference))
+    within = backend.at_most(distance, row_unit(backend, dtype, reference, addend))
     return {"row_unit": backend.total(within) / count,
             "strict": backend.total(strict) / count,
             "equal": backend.total(backend.at_most(distance, distance * 0.0)) / count,

@@ -76,8 +76,9 @@ def row_of(fusebox, case, tokens):
             case.exact_weights, x, residual)
     # The contract rounds an activation once; an engine may build it of several operations.
     contract = sequence(left_out=("inside_activation",))
-    exact = sequence(carries_error=False).y.value
-    unit = comparison.row_unit(torch_backend, case.dtype, exact)
+    exact, _, _, addend = sequence(carries_error=False)
+    exact = exact.value
+    unit = comparison.row_unit(torch_backend, case.dtype, exact, addend)
     roundings = {}
     for point in block_sequence.rounding_points(case.block):
         without = sequence(left_out=(point,), carries_error=False).y.value
@@ -88,8 +89,8 @@ def row_of(fusebox, case, tokens):
     row = {
         "model": case.model, "engine": case.engine, "dtype": case.dtype, "tokens": tokens,
         "layout": case.layout, "transposed_copy": case.layout != case.engine_block.layout,
-        "fusebox": comparison.shares(torch_backend, case.dtype, got, reference),
-        "control": {name: comparison.shares(torch_backend, case.dtype, other, reference)
+        "fusebox": comparison.shares(torch_backend, case.dtype, got, reference, addend),
+        "control": {name: comparison.shares(torch_backend, case.dtype, other, reference, addend)
                     for name, other in (others | {"exact sums": stored}).items()},
         "worst_error_over_bound": comparison.worst_ratio(torch_backend, got, contract),
         "engine_error_over_bound": comparison.worst_ratio(torch_backend, reference, contract),
@@ -262,9 +263,11 @@ def summarize(results, cases):
         print(f"FAILED: {name}: no token count is served")
     compared = [row for row in results["rows"] if "fusebox" in row]
     worst = min((row["fusebox"]["row_unit"] for row in compared), default=math.nan)
+    control = min((paths["row_unit"] for row in compared for paths in row["control"].values()),
+                  default=math.nan)
     print(f"{results['gpu']}, PyTorch {results['torch']}: " + ", ".join(
         f"{count} {verdict}" for verdict, count in counts.items())
-        + f"; least share within one row unit {worst:.4%}")
+        + f"; least share within one row unit {worst:.4%}, of the engines' own paths {control:.4%}")
     return 1 if counts["failed"] or unserved or not counts["passed"] else 0
 
 
