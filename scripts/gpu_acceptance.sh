@@ -3,15 +3,15 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify variants tests mutation sanitizer bench baselines cache-carried; all when none is
-#   named.
+#   Phases: verify variants torch tests mutation sanitizer bench baselines cache-carried; all when
+#   none is named.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify variants tests mutation sanitizer bench baselines cache-carried)
+all_phases=(verify variants torch tests mutation sanitizer bench baselines cache-carried)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -65,6 +65,16 @@ phase_variants() {
     note "variants $name" $? "$(tail -n 1 "$out/$log")"
     grep -E '^(WRONG|FAILED|missing)' "$out/$log" | head -n 20
   done
+}
+
+# The engines' own PyTorch operations, on models of five kinds.
+phase_torch() {
+  local library="$bin/libfusebox.so"
+  [[ -f "$library" ]] || library="$bin/../lib/libfusebox.so"
+  HF_HUB_OFFLINE=1 limited 240 torch.log python3 tests/torch/engine_equality.py "$library" \
+    --json "$out/torch.json" --commit "$commit"
+  note torch $? "$(tail -n 1 "$out/torch.log")"
+  grep -E 'WRONG|FAILED|: failed,' "$out/torch.log" | head -n 20
 }
 
 phase_tests() {
