@@ -1,0 +1,69 @@
+#include "runtime/engine/manifest_recorder.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cache/files.h"
+#include "runtime/engine/catch_exceptions.h"
+#include "src/base/status.h"
+
+namespace fusebox {
+namespace {
+
+struct FileContent {
+  std::vector<ManifestEntry> entries;
+  bool ends_in_a_line = true;  // else somebody is writing one, or was when he was killed
+};
+
+absl::StatusOr<FileContent> ReadContent(const std::string& path) {
+  FUSEBOX_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const size_t end = text.rfind('\n') + 1;  // 0 where there is none
+  FileContent content = {.ends_in_a_line = end == text.size()};
+  FUSEBOX_ASSIGN_OR_RETURN(content.entries, ParseManifest(std::string_view(text).substr(0, end)));
+  return content;
+}
+
+// Others may have written since the engine was made, so what stands in the file is read again.
+absl::Status AppendEntry(const std::string& path, const ManifestEntry& entry) {
+  FUSEBOX_ASSIGN_OR_RETURN(const FileContent content, ReadContent(path));
+  if (std::find(content.entries.begin(), content.entries.end(), entry) != content.entries.end()) {
+    return absl::OkStatus();
+  }
+  return AppendToFile(path, absl::StrCat(content.ends_in_a_line ? "" : "\n", ManifestLine(entry)));
+}
+
+}  // namespace
+
+ManifestRecorder::ManifestRecorder(std::string path, std::string profile, const EventLog* log)
+    : path_(std::move(path)), profile_(std::move(profile)), log_(log) {
+  if (!enabled()) return;
+  absl::Status status = AppendToFile(path_, "");
+  if (status.ok()) status = ReadContent(path_).status();
+  Complain(status);
+}
+
+void ManifestRecorder::Record(const FfnProblem& problem, int token_tile) {
+  if (!enabled() || failed_.load(std::memory_order_relaxed)) return;
+  Complain(CatchExceptions([&] {
+    const ManifestEntry entry = {.profile = profile_,
+                                 .op = {.problem = problem, .token_tile = token_tile}};
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!recorded_.insert(entry).second) return absl::OkStatus();
+    }
+    return AppendEntry(path_, entry);
+  }));
+}
+
+void ManifestRecorder::Complain(const absl::Status& status) {
+  if (status.ok() || failed_.exchange(true)) return;
+  log_->Write(LogLevel::kWarn, "record",
+              {{"event", "failed"},
+               {"file", path_},
+               {"reason", status.message()},
+               {"effect", "nothing more is recorded; name a file of its own in FUSEBOX_RECORD"}});
+}
+
+}  // namespace fusebox
