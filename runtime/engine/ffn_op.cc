@@ -15,6 +15,12 @@ namespace fusebox {
 FfnOp::FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec)
     : engine_(std::move(engine)), spec_(spec) {}
 
+FfnOp::~FfnOp() {
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    if (tiles_[i].wanted.load(std::memory_order_relaxed) && IsServed(i)) RecordTile(i);
+  }
+}
+
 absl::StatusOr<std::shared_ptr<FfnOp>> FfnOp::Create(std::shared_ptr<Engine> engine,
                                                      const FfnSpec& spec) {
   if (!engine->config().ffn_enabled) {

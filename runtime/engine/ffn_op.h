@@ -30,6 +30,10 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   static absl::StatusOr<std::shared_ptr<FfnOp>> Create(std::shared_ptr<Engine> engine,
                                                        const FfnSpec& spec);
 
+  ~FfnOp();  // records what launches found missing and nobody has noticed yet
+  FfnOp(const FfnOp&) = delete;
+  FfnOp& operator=(const FfnOp&) = delete;
+
   // Every count is tried; the first failure is returned. Unavailable (NOT_READY) on a frozen
   // engine.
   absl::Status Prepare(absl::Span<const int32_t> tokens, PrepareMode mode);

@@ -44,7 +44,7 @@ ManifestRecorder::ManifestRecorder(std::string path, std::string profile, const 
   Complain(status);
 }
 
-void ManifestRecorder::Record(const FfnProblem& problem, int token_tile) {
+void ManifestRecorder::Record(const FfnProblem& problem, int token_tile) noexcept {
   if (!enabled() || failed_.load(std::memory_order_relaxed)) return;
   Complain(CatchExceptions([&] {
     const ManifestEntry entry = {.profile = profile_,
@@ -57,13 +57,16 @@ void ManifestRecorder::Record(const FfnProblem& problem, int token_tile) {
   }));
 }
 
-void ManifestRecorder::Complain(const absl::Status& status) {
+void ManifestRecorder::Complain(const absl::Status& status) noexcept {
   if (status.ok() || failed_.exchange(true)) return;
-  log_->Write(LogLevel::kWarn, "record",
-              {{"event", "failed"},
-               {"file", path_},
-               {"reason", status.message()},
-               {"effect", "nothing more is recorded; name a file of its own in FUSEBOX_RECORD"}});
+  (void)CatchExceptions([&] {
+    log_->Write(LogLevel::kWarn, "record",
+                {{"event", "failed"},
+                 {"file", path_},
+                 {"reason", status.message()},
+                 {"effect", "nothing more is recorded; name a file of its own in FUSEBOX_RECORD"}});
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace fusebox

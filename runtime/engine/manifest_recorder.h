@@ -26,10 +26,10 @@ class ManifestRecorder {
   ManifestRecorder(std::string path, std::string profile, const EventLog* log);
 
   bool enabled() const { return !path_.empty(); }
-  void Record(const FfnProblem& problem, int token_tile) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Record(const FfnProblem& problem, int token_tile) noexcept ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void Complain(const absl::Status& status);
+  void Complain(const absl::Status& status) noexcept;
 
   const std::string path_;
   const std::string profile_;

@@ -104,6 +104,17 @@ TEST_F(ManifestRecorderTest, WhatTheLastLaunchFoundMissingIsRecordedAtTheEnd) {
   EXPECT_THAT(RecordedTiles(), ElementsAre(32));
 }
 
+TEST_F(ManifestRecorderTest, WhatAnOpsLastLaunchFoundMissingOutlivesTheOp) {
+  engine_ = MakeRecordingEngine();
+  op_ = MakeOp(engine_);
+  binding_ = Bind(op_);
+  const fusebox_ffn_args args = Args(op_, 32);
+  ASSERT_EQ(fusebox_ffn_launch(binding_.get(), &args, nullptr), FUSEBOX_NOT_READY);
+  binding_.reset();
+  op_.reset();
+  EXPECT_THAT(RecordedTiles(), ElementsAre(32));
+}
+
 TEST_F(ManifestRecorderTest, DeclinedTilesAreNotRecorded) {
   engine_ = MakeRecordingEngine();
   fusebox_ffn_desc desc = Desc();

@@ -26,6 +26,9 @@ struct CommandResult {
 
 using KnobSettings = std::map<std::string, std::string>;
 
+// build/<preset>/bin/fusebox
+std::string CommandPath();
+
 CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs = {});
 
 // A folder that is gone when the test is over.
