@@ -60,7 +60,10 @@ Engine::~Engine() { Shutdown(); }
 void Engine::Shutdown() {
   Freeze();
   pool_.Stop();
-  NoticeWanted();  // what the last launches found missing is still to be recorded
+  (void)CatchExceptions([&] {
+    NoticeWanted();  // what the last launches found missing is still to be recorded
+    return absl::OkStatus();
+  });
   // A prepare that another thread has under way ends later; the caller's callback may be gone then.
   log_->DropCallback();
 }

@@ -1,10 +1,11 @@
 #include "runtime/engine/manifest_recorder.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/cache/files.h"
 #include "runtime/engine/catch_exceptions.h"
 #include "src/base/status.h"
@@ -13,24 +14,32 @@ namespace fusebox {
 namespace {
 
 struct FileContent {
-  std::vector<ManifestEntry> entries;
+  std::set<ManifestEntry> entries;
   bool ends_in_a_line = true;  // else somebody is writing one, or was when he was killed
 };
 
+// Nothing for a file that is not there (any more): it is made when there is something to write.
 absl::StatusOr<FileContent> ReadContent(const std::string& path) {
-  FUSEBOX_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const size_t end = text.rfind('\n') + 1;  // 0 where there is none
-  FileContent content = {.ends_in_a_line = end == text.size()};
-  FUSEBOX_ASSIGN_OR_RETURN(content.entries, ParseManifest(std::string_view(text).substr(0, end)));
+  const absl::StatusOr<std::string> read = ReadFile(path);
+  if (absl::IsNotFound(read.status())) return FileContent();
+  FUSEBOX_ASSIGN_OR_RETURN(const std::string text, read);
+  if (!text.empty() && !absl::StartsWith(text, kManifestBeginning)) {
+    return absl::DataLossError(
+        absl::StrCat("the file is no manifest: it does not begin with ", kManifestBeginning));
+  }
+  FileContent content = {.ends_in_a_line = text.empty() || text.back() == '\n'};
+  for (const std::string_view line : absl::StrSplit(text, '\n')) {
+    // A line that was cut off is for `fusebox warm` to name; it keeps nobody from recording.
+    const absl::StatusOr<std::vector<ManifestEntry>> entries = ParseManifest(line);
+    if (entries.ok()) content.entries.insert(entries->begin(), entries->end());
+  }
   return content;
 }
 
 // Others may have written since the engine was made, so what stands in the file is read again.
 absl::Status AppendEntry(const std::string& path, const ManifestEntry& entry) {
   FUSEBOX_ASSIGN_OR_RETURN(const FileContent content, ReadContent(path));
-  if (std::find(content.entries.begin(), content.entries.end(), entry) != content.entries.end()) {
-    return absl::OkStatus();
-  }
+  if (content.entries.contains(entry)) return absl::OkStatus();
   return AppendToFile(path, absl::StrCat(content.ends_in_a_line ? "" : "\n", ManifestLine(entry)));
 }
 

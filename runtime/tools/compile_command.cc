@@ -40,7 +40,7 @@ std::string Comparison(const std::string& folder, const DumpedKernel& dumped,
 
 absl::Status WriteOutput(const std::string& path, const std::string& cubin) {
   std::error_code error;
-  std::filesystem::remove(path, error);
+  if (!IsFolder(path)) std::filesystem::remove(path, error);
   const absl::Status written = WriteNewFile(path, cubin);
   if (written.ok()) return written;
   return absl::InternalError(absl::StrCat(written.message(), "; name another file in --output"));

@@ -40,7 +40,7 @@ std::vector<Difference> DifferencesOf(const FusionPlan& plan, const FusionPlan& 
   const Json others = Json::parse(chosen.ToJson(), nullptr, /*allow_exceptions=*/false).flatten();
   std::vector<Difference> differences;
   for (const auto& [pointer, value] : fields.items()) {
-    const Json& other = others.at(pointer);
+    const Json other = others.value(pointer, Json());
     if (value == other) continue;
     const std::string field = absl::StrReplaceAll(pointer.substr(1), {{"/", "."}});
     differences.push_back({.field = field, .value = value, .chosen = other});

@@ -26,6 +26,10 @@ struct ManifestEntry {
 // {"manifest":1,"profile":"h200-sxm","problem":{...},"token_tile":8} and a newline.
 std::string ManifestLine(const ManifestEntry& entry);
 
+// Every line that ManifestLine writes begins so, whatever its version: what tells a manifest from
+// other files.
+constexpr std::string_view kManifestBeginning = "{\"manifest\":";
+
 // Each entry once, in the order of the lines; empty lines are passed over. InvalidArgument with the
 // line's number, the field and what is accepted.
 absl::StatusOr<std::vector<ManifestEntry>> ParseManifest(std::string_view text);

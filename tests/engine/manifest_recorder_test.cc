@@ -169,7 +169,8 @@ TEST_F(ManifestRecorderTest, AFileThatIsNoManifestIsLeftAsItIs) {
   (void)Prepare(op_, {8, 16});
   EXPECT_EQ(ReadFile(file_).value(), notes);
   EXPECT_EQ(NumComplaints(), 1);
-  EXPECT_THAT(LogLines(), testing::Contains(HasSubstr("line 1: the text is not JSON")));
+  EXPECT_THAT(LogLines(),
+              testing::Contains(HasSubstr("the file is no manifest: it does not begin with {")));
 }
 
 TEST_F(ManifestRecorderTest, ALineThatAKilledWriterLeftStaysApart) {
@@ -178,9 +179,20 @@ TEST_F(ManifestRecorderTest, ALineThatAKilledWriterLeftStaysApart) {
   engine_ = MakeRecordingEngine();
   op_ = MakeOp(engine_);
   (void)Prepare(op_, {8});
+  (void)Prepare(op_, {16});
   const std::string text = ReadFile(file_).value();
   ASSERT_EQ(text.substr(0, cut.size() + 1), cut + "\n");
-  EXPECT_EQ(ParseManifest(text.substr(cut.size() + 1)).value().size(), 1u);
+  EXPECT_EQ(ParseManifest(text.substr(cut.size() + 1)).value().size(), 2u);
+  EXPECT_EQ(NumComplaints(), 0);
+}
+
+TEST_F(ManifestRecorderTest, AFileThatSomebodyRemovedIsMadeAgain) {
+  engine_ = MakeRecordingEngine();
+  op_ = MakeOp(engine_);
+  (void)Prepare(op_, {8});
+  std::filesystem::remove(file_);
+  (void)Prepare(op_, {16});
+  EXPECT_THAT(RecordedTiles(), ElementsAre(16)) << "what is new since";
 }
 
 TEST_F(ManifestRecorderTest, WithoutTheKnobNothingIsWritten) {

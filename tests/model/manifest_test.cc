@@ -31,11 +31,13 @@ TEST(ManifestTest, ALineIsReadBackAsItsEntry) {
 }
 
 TEST(ManifestTest, ALineSpellsTheVersionFirst) {
-  EXPECT_EQ(ManifestLine(Entry(8)),
-            "{\"manifest\":1,\"profile\":\"h200-sxm\",\"problem\":{\"op\":\"ffn\",\"hidden\":4096,"
-            "\"intermediate\":12288,\"dtype\":\"bf16\",\"activation\":\"silu\",\"form\":\"gated\","
-            "\"residual_mode\":\"add_before_norm\",\"norm\":\"rms\",\"rounding\":\"engine\","
-            "\"up_bias\":0,\"down_bias\":0},\"token_tile\":8}\n")
+  EXPECT_EQ(
+      ManifestLine(Entry(8)),
+      std::string(kManifestBeginning) +
+          "1,\"profile\":\"h200-sxm\",\"problem\":{\"op\":\"ffn\",\"hidden\":4096,"
+          "\"intermediate\":12288,\"dtype\":\"bf16\",\"activation\":\"silu\",\"form\":\"gated\","
+          "\"residual_mode\":\"add_before_norm\",\"norm\":\"rms\",\"rounding\":\"engine\","
+          "\"up_bias\":0,\"down_bias\":0},\"token_tile\":8}\n")
       << "a change of the lines raises kManifestVersion";
 }
 
