@@ -71,16 +71,19 @@ absl::StatusOr<SearchReport> SearchForced(const FfnProblem& problem, int token_t
   absl::StatusOr<SearchReport> searched = Search(problem, token_tile, device, options);
   // A plan that no candidate leads to may be legal where the search finds none.
   if (!searched.ok() && !IsDeclined(searched.status())) return searched.status();
-  SearchReport report = searched.ok() ? *std::move(searched) : SearchReport{};
+  SearchReport report;
   if (searched.ok()) {
-    const auto is_dearer = [](const RankedPlan& a, const RankedPlan& b) {
+    report = *std::move(searched);
+    const auto is_cheaper = [](const RankedPlan& a, const RankedPlan& b) {
       return a.cost.us() < b.cost.us();
     };
     report.runners_up.insert(std::upper_bound(report.runners_up.begin(), report.runners_up.end(),
-                                              report.best, is_dearer),
+                                              report.best, is_cheaper),
                              report.best);
   }
   std::erase_if(report.runners_up, [&](const RankedPlan& ranked) { return ranked.plan == *plan; });
+  const auto max_runners_up = static_cast<size_t>(std::max(options.max_runners_up, 0));
+  if (report.runners_up.size() > max_runners_up) report.runners_up.resize(max_runners_up);
   report.best = {.plan = *plan, .cost = EstimateCost(*plan, device, options.boundary)};
   report.chosen_by = ChosenBy::kForced;
   return report;
