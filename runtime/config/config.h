@@ -46,7 +46,10 @@ struct Config {
   LogLevel log_level = LogLevel::kWarn;
   std::string log_file;  // empty: stderr
   PdlMode pdl = PdlMode::kOn;
-  std::string dump_dir;  // empty: no dumps
+  std::string dump_dir;      // empty: no dumps
+  std::string record_file;   // empty: nothing is recorded
+  std::string force_plan;    // plans, or "@" and the file that holds them; empty: none
+  std::string template_dir;  // empty: the embedded templates
   ToolkitPlaces toolkit_places;
   std::vector<std::string> warnings;  // sentences about FUSEBOX_ names that are no knobs
 };

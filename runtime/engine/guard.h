@@ -3,10 +3,10 @@
 #ifndef FUSEBOX_RUNTIME_ENGINE_GUARD_H_
 #define FUSEBOX_RUNTIME_ENGINE_GUARD_H_
 
-#include <new>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/last_error.h"
 
 namespace fusebox {
@@ -14,14 +14,10 @@ namespace fusebox {
 // `body` returns an absl::Status.
 template <typename Body>
 fusebox_status Guard(Body&& body) noexcept {
-  try {
-    return Record(body());
-  } catch (const std::bad_alloc&) {
-    return RecordFailure(FUSEBOX_OUT_OF_MEMORY, "the host has no memory left for this call");
-  } catch (...) {
-    return RecordFailure(FUSEBOX_INTERNAL,
-                         "an exception reached the C API; please report the call that did it");
-  }
+  return CatchExceptions([&] { return Record(body()); },
+                         [](absl::StatusCode code, std::string_view message) {
+                           return RecordFailure(CodeOf(absl::Status(code, "")), message);
+                         });
 }
 
 // InvalidArgument unless `pointer` is set.

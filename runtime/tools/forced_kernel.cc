@@ -7,8 +7,10 @@ namespace fusebox {
 
 absl::StatusOr<ForcedKernel> ForcedKernel::Make(GpuSession& session, const FusionPlan& plan,
                                                 const EmitOptions& options,
-                                                const TemplateSet& templates) {
-  FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source, Emit(plan, templates, options));
+                                                const std::optional<TemplateSet>& templates) {
+  FUSEBOX_ASSIGN_OR_RETURN(
+      const KernelSource source,
+      Emit(plan, templates.has_value() ? *templates : session.overrides().templates, options));
   FUSEBOX_ASSIGN_OR_RETURN(const ServedKernel served,
                            session.kernels().GetOrCompile(source, session.permission()));
   FUSEBOX_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,

@@ -10,14 +10,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/config/config.h"
+#include "runtime/engine/planner.h"
+#include "runtime/tools/cache_option.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/gpu_option.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/op_options.h"
 #include "runtime/tools/verify_run.h"
 #include "runtime/tools/verify_variants.h"
 #include "src/base/status.h"
-#include "src/plan/search.h"
-#include "src/source/emit.h"
 #include "src/source/emit_measure.h"
 #include "src/source/emit_reference.h"
 
@@ -135,9 +136,8 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Stats(&stats).code()));
   const uint64_t compiles = stats.compiles + session->counters().compiles.value();
   if (options.json) {
-    std::printf("%s\n", ReportJson(rows, totals, session->device().name, compiles)
-                            .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
-                            .c_str());
+    std::fputs(JsonText(ReportJson(rows, totals, session->device().name, compiles)).c_str(),
+               stdout);
   } else {
     std::printf(
         "%s: %d right, %d wrong, %d declined, %d failed, %d missing; worst error/bound %.3f; "
@@ -149,15 +149,16 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
 }
 
 // The kernels of an op that runs past the API.
-absl::Status CompilePlans(KernelService& kernels, const DeviceSpec& gpu, const OpToRun& op) {
+absl::Status CompilePlans(KernelService& kernels, const DeviceSpec& gpu,
+                          const PlanOverrides& overrides, const OpToRun& op) {
   std::set<int> tiles;
   for (const int64_t tokens : op.tokens) {
     FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
     if (!tiles.insert(tile).second) continue;
-    FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(*op.problem, tile, gpu));
-    FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source,
-                             Emit(report.best.plan, TemplateSet::Embedded()));
-    FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(source, CompilePermission::kAllowed).status());
+    FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel planned,
+                             PlanAndEmit(*op.problem, tile, gpu, overrides));
+    FUSEBOX_RETURN_IF_ERROR(
+        kernels.GetOrCompile(planned.source, CompilePermission::kAllowed).status());
   }
   return absl::OkStatus();
 }
@@ -180,6 +181,9 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
+  FUSEBOX_ASSIGN_OR_RETURN(const PlanOverrides overrides, ReadOverrides(config));
+  // The tools' own kernels are the built-in ones, whatever FUSEBOX_TEMPLATE_DIR holds: what judges
+  // must not change with what is judged.
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource measure, EmitMeasure(TemplateSet::Embedded()));
   FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(measure, CompilePermission::kAllowed).status());
   int num_ready = 0;
@@ -190,7 +194,7 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
     FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(reference, CompilePermission::kAllowed).status());
     const absl::Status status = to_run.problem->rounding == Rounding::kEngine
                                     ? CompileOp(engine, to_run)
-                                    : CompilePlans(kernels, gpu, to_run);
+                                    : CompilePlans(kernels, gpu, overrides, to_run);
     if (!status.ok() && !IsDeclined(status)) return status;
     num_ready += status.ok() ? 1 : 0;
   }
@@ -213,7 +217,7 @@ absl::Status CheckVariants(const VerifyOptions& options) {
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
   FUSEBOX_RETURN_IF_ERROR(CheckVariants(options));
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
-  if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
+  ApplyCacheDir(options.cache_dir, config);
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> ops, OpsToRun(options.model, options.op));
   if (options.variants) ops = WithVariants(ops);
   return options.compile_only ? CompileOnly(options, config, ops) : RunOnGpu(options, config, ops);
@@ -228,10 +232,7 @@ void AddVerifyCommand(CLI::App& app, ExitCode& exit_code) {
   AddModelOptions(*command, options->model);
   AddOpOptions(*command, options->op);
   AddGpuOption(*command, options->gpu);
-  command
-      ->add_option("--cache-dir", options->cache_dir,
-                   "cache to use, instead of FUSEBOX_CACHE_DIR; a colon list like it")
-      ->type_name("DIR");
+  AddCacheDirOption(*command, "cache to use", options->cache_dir);
   command->add_flag("--variants", options->variants,
                     "instead of each op a fixed list of variants of its dims: every dtype, "
                     "activation, norm, residual mode, bias and rounding at least twice");

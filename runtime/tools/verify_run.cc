@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/planner.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/forced_kernel.h"
 #include "runtime/tools/launch_buffers.h"
 #include "src/base/status.h"
-#include "src/plan/search.h"
 
 namespace fusebox {
 namespace {
@@ -102,7 +102,8 @@ absl::StatusOr<VerifyRun::Launcher> VerifyRun::LauncherThroughApi(const Subject&
 absl::StatusOr<VerifyRun::Launcher> VerifyRun::LauncherOfPlan(const Subject& subject,
                                                               int64_t tokens) const {
   FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
-  FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(subject.problem, tile, gpu_));
+  FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report,
+                           ChoosePlan(subject.problem, tile, gpu_, session_->overrides()));
   FUSEBOX_ASSIGN_OR_RETURN(const ForcedKernel kernel,
                            ForcedKernel::Make(*session_, report.best.plan));
   Launcher launcher = {.workspace_bytes = kernel.workspace_bytes(),

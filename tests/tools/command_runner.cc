@@ -27,14 +27,14 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
+}  // namespace
+
 // build/<preset>/bin/tests/<this program> -> build/<preset>/bin/fusebox
 std::string CommandPath() {
   std::error_code error;
   return (fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "fusebox")
       .string();
 }
-
-}  // namespace
 
 CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs) {
   return RunProgram(CommandPath(), arguments, knobs);
