@@ -13,7 +13,7 @@
 
 namespace fusebox {
 
-// OK for CUDA_SUCCESS; ResourceExhausted when memory ran out; FailedPrecondition when the machine
+// The message names call, result and remedy. OK for CUDA_SUCCESS; ResourceExhausted when memory ran out; FailedPrecondition when the machine
 // has no GPU or its driver cannot run what was asked; else Unknown, marked as a failed call
 // (IsCudaFailure).
 absl::Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);

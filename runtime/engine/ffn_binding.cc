@@ -29,27 +29,30 @@ absl::StatusOr<std::unique_ptr<FfnBinding>> FfnBinding::Bind(std::shared_ptr<Ffn
   FUSEBOX_RETURN_IF_ERROR(op->engine().RequireDevice("a binding"));
   FUSEBOX_ASSIGN_OR_RETURN(const BoundWeights bound, ReadWeights(*op, weights));
   std::unique_ptr<FfnBinding> binding(new FfnBinding(std::move(op)));
-  FUSEBOX_RETURN_IF_ERROR(binding->FillParams(bound));
+  const FfnOp& of = binding->op();
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    for (size_t rung = 0; rung < of.NumRungs(i); ++rung) {
+      FUSEBOX_RETURN_IF_ERROR(binding->FillParams(bound, of.Planned(i, rung).report.best.plan,
+                                                  &binding->params_[i][rung]));
+    }
+  }
   return binding;
 }
 
-absl::Status FfnBinding::FillParams(const BoundWeights& weights) {
+absl::Status FfnBinding::FillParams(const BoundWeights& weights, const FusionPlan& plan,
+                                    FfnParams* params) const {
   const DriverApi& driver = op_->engine().driver();
-  for (size_t i = 0; i < kNumTokenTiles; ++i) {
-    if (!op_->IsServed(i)) continue;
-    FillVectors(weights, &params_[i]);
-    const FusionPlan& plan = op_->Planned(i).report.best.plan;
-    const struct {
-      const MatrixView& matrix;
-      int box_rows;
-      TensorMap* map;
-    } maps[] = {{weights.gate, plan.up.rows_per_cta, &params_[i].gate},
-                {weights.up, plan.up.rows_per_cta, &params_[i].up},
-                {weights.down, plan.down.rows_per_pass, &params_[i].down}};
-    for (const auto& [matrix, box_rows, map] : maps) {
-      FUSEBOX_RETURN_IF_ERROR(CudaStatus(driver, EncodeTensorMap(driver, matrix, box_rows, map),
-                                         "cuTensorMapEncodeTiled"));
-    }
+  FillVectors(weights, params);
+  const struct {
+    const MatrixView& matrix;
+    int box_rows;
+    TensorMap* map;
+  } maps[] = {{weights.gate, plan.up.rows_per_cta, &params->gate},
+              {weights.up, plan.up.rows_per_cta, &params->up},
+              {weights.down, plan.down.rows_per_pass, &params->down}};
+  for (const auto& [matrix, box_rows, map] : maps) {
+    FUSEBOX_RETURN_IF_ERROR(CudaStatus(driver, EncodeTensorMap(driver, matrix, box_rows, map),
+                                       "cuTensorMapEncodeTiled"));
   }
   return absl::OkStatus();
 }

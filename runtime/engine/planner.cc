@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -21,10 +22,37 @@ constexpr ProfileOfName kProfiles[] = {
 
 }  // namespace
 
-std::string PlannedKernel::ToJson() const {
-  return absl::StrCat("{\"kernel\":\"", source.name, "\",\"digest\":\"", source.Digest().ToHex(),
-                      "\",\"workspace_bytes\":", source.workspace_bytes,
-                      ",\"search\":", report.ToJson(), "}");
+absl::StatusOr<std::vector<PlannedKernel>> PlanLadder(const FfnProblem& problem, int token_tile,
+                                                      const DeviceSpec& device) {
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<LadderRung> ladder,
+                           BuildLadder(problem, token_tile, device));
+  std::vector<PlannedKernel> rungs;
+  for (LadderRung& rung : ladder) {
+    FUSEBOX_ASSIGN_OR_RETURN(KernelSource source,
+                             Emit(rung.report.best.plan, TemplateSet::Embedded()));
+    rungs.push_back({.report = std::move(rung.report),
+                     .source = std::move(source),
+                     .residency = rung.residency});
+  }
+  return rungs;
+}
+
+std::string LadderJson(absl::Span<const PlannedKernel> rungs, std::optional<size_t> in_force) {
+  const PlannedKernel& shown = rungs[in_force.value_or(0)];
+  std::string json = absl::StrCat("{\"kernel\":\"", shown.source.name, "\",\"digest\":\"",
+                                  shown.source.Digest().ToHex(),
+                                  "\",\"workspace_bytes\":", shown.source.workspace_bytes,
+                                  ",\"search\":", shown.report.ToJson(), ",\"ladder\":[");
+  for (size_t i = 0; i < rungs.size(); ++i) {
+    const PlannedKernel& rung = rungs[i];
+    const FusionPlan& plan = rung.report.best.plan;
+    absl::StrAppend(&json, i == 0 ? "" : ",", "{\"plan\":\"", plan.Summary(),
+                    "\",\"us\":", absl::StrFormat("%.3f", rung.report.best.cost.us()),
+                    ",\"clusters_needed\":", ClustersNeeded(plan, rung.residency),
+                    ",\"digest\":\"", rung.source.Digest().ToHex(),
+                    "\",\"in_force\":", in_force == i ? "true" : "false", "}");
+  }
+  return absl::StrCat(json, "]}");
 }
 
 absl::StatusOr<PlannedKernel> PlanAndEmit(const FfnProblem& problem, int token_tile,
