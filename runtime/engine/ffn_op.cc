@@ -166,17 +166,19 @@ absl::Status FfnOp::MakeUnfit(Tile& tile, const absl::Status& refusal) const {
 }
 
 void FfnOp::PrepareTileInBackground(size_t tile_index) {
-  Tile& tile = tiles_[tile_index];
-  if (tile.queued.exchange(true)) return;
-  absl::Cleanup unqueue = [&tile] { tile.queued.store(false); };  // when there is no memory for it
-  engine_->pool().Enqueue([op = shared_from_this(), tile_index] {
-    Tile& tile = op->tiles_[tile_index];
-    const absl::Cleanup unqueue = [&tile] { tile.queued.store(false); };
-    // Until it is known better: an exception may end this too, as when a failure is logged.
-    tile.failed.store(true, std::memory_order_relaxed);
-    if (op->PrepareTile(tile_index).ok()) tile.failed.store(false, std::memory_order_relaxed);
-  });
+  std::atomic<bool>& queued = tiles_[tile_index].queued;
+  if (queued.exchange(true)) return;
+  absl::Cleanup unqueue = [&queued] { queued.store(false); };  // when there is no memory for it
+  engine_->pool().Enqueue([op = shared_from_this(), tile_index] { op->PrepareQueued(tile_index); });
   std::move(unqueue).Cancel();
+}
+
+void FfnOp::PrepareQueued(size_t tile_index) {
+  Tile& tile = tiles_[tile_index];
+  const absl::Cleanup unqueue = [&tile] { tile.queued.store(false); };
+  // Until it is known better: an exception may end this too, as when a failure is logged.
+  tile.failed.store(true, std::memory_order_relaxed);
+  if (PrepareTile(tile_index).ok()) tile.failed.store(false, std::memory_order_relaxed);
 }
 
 void FfnOp::PrepareWanted() {

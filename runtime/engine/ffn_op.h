@@ -99,6 +99,7 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   absl::StatusOr<ReadyKernel> ClimbDown(const Tile& tile) const;
   absl::Status MakeUnfit(Tile& tile, const absl::Status& refusal) const;
   void PrepareTileInBackground(size_t tile_index);
+  void PrepareQueued(size_t tile_index);  // on a background thread
   bool IsTileReady(const Tile& tile) const;
 
   const std::shared_ptr<Engine> engine_;
