@@ -134,15 +134,8 @@ std::vector<std::string> NvrtcCandidates(const ToolkitPlaces& places,
   return candidates;
 }
 
-absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& places,
-                                                          const std::string& explicit_path) {
-  std::vector<std::string> tried;
-  for (const std::string& candidate : NvrtcCandidates(places, explicit_path)) {
-    auto api = std::make_shared<NvrtcApi>();
-    const std::string reason = Open(candidate, api.get());
-    if (reason.empty()) return api;
-    tried.push_back(absl::StrCat(candidate, " ", reason));
-  }
+absl::Status NoUsableNvrtc(const ToolkitPlaces& places, const std::string& explicit_path,
+                           const std::vector<std::string>& tried) {
   if (!explicit_path.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("nvrtc: FUSEBOX_NVRTC_PATH=", explicit_path, " leads to no usable NVRTC (",
@@ -155,6 +148,18 @@ absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& p
       absl::StrJoin(places.python_prefixes, ", "),
       "); pip install nvidia-cuda-nvrtc, set FUSEBOX_NVRTC_PATH, or warm the cache elsewhere with "
       "`fusebox warm`"));
+}
+
+absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& places,
+                                                          const std::string& explicit_path) {
+  std::vector<std::string> tried;
+  for (const std::string& candidate : NvrtcCandidates(places, explicit_path)) {
+    auto api = std::make_shared<NvrtcApi>();
+    const std::string reason = Open(candidate, api.get());
+    if (reason.empty()) return api;
+    tried.push_back(absl::StrCat(candidate, " ", reason));
+  }
+  return NoUsableNvrtc(places, explicit_path, tried);
 }
 
 }  // namespace fusebox
