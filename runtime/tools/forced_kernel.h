@@ -24,7 +24,8 @@ class ForcedKernel {
  public:
   static absl::StatusOr<ForcedKernel> Make(GpuSession& session, const FusionPlan& plan,
                                            const EmitOptions& options = {},
-                                           const TemplateSet& templates = TemplateSet::Embedded());
+                                           const TemplateSet& templates = TemplateSet::Embedded(),
+                                           Residency residency = Residency::kAllClusters);
 
   // Weights, x and residual from `operands` (x.rows tokens); y, residual_out and the workspace from
   // `buffers`.

@@ -124,6 +124,14 @@ TEST_F(CaptureTest, AnotherThreadMayPrepareWhileThisOneCaptures) {
   }
 }
 
+TEST_F(CaptureTest, EvenAPrepareThatBlocksTheCapturingThreadBreaksNothing) {
+  BeginCapture();
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << fusebox_last_error_message();
+  EXPECT_EQ(Launch(8), FUSEBOX_OK) << fusebox_last_error_message();
+  EXPECT_EQ(EndCapture(), CUDA_SUCCESS);
+  EXPECT_TRUE(driver_.launches.back().captured);
+}
+
 TEST_F(CaptureTest, AnEnginesEndBreaksNoCapture) {
   ASSERT_EQ(Prepare(op_, {8, 16, 32}), FUSEBOX_OK);
   BeginCapture();
