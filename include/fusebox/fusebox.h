@@ -113,8 +113,8 @@ FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32
 FUSEBOX_API fusebox_status fusebox_workspace_init(const fusebox_op* op, void* workspace,
                                                   size_t workspace_bytes,
                                                   struct CUstream_st* stream) FUSEBOX_NOEXCEPT;
-/* The plan for this token count with its cost terms, as JSON, and the ladder of plans for a GPU that
- * holds less, with the one in force once its kernel is ready; sizes as in
+/* The plan for this token count with its cost terms, as JSON, and the ladder of plans for a GPU
+ * that holds less, with the one in force once its kernel is ready; sizes as in
  * fusebox_engine_stats_text. */
 FUSEBOX_API fusebox_status fusebox_op_plan_json(const fusebox_op* op, int32_t tokens, char* buffer,
                                                 size_t buffer_bytes,

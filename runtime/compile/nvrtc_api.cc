@@ -93,7 +93,8 @@ absl::Status CheckNvrtcFit(NvrtcApi* api) {
   };
   if (api->Version(&api->major, &api->minor) != NVRTC_SUCCESS) return unfit("nvrtcVersion failed");
   if (api->major < kMinNvrtcMajor) {
-    return unfit("is version ", api->VersionString(), ", ", kMinNvrtcMajor, ".0 or newer is needed");
+    return unfit("is version ", api->VersionString(), ", ", kMinNvrtcMajor,
+                 ".0 or newer is needed");
   }
   int count = 0;
   if (api->GetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) {

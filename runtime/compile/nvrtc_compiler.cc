@@ -87,8 +87,9 @@ absl::Status CompileFailure(const NvrtcApi& api, nvrtcResult result, const Kerne
   const char* const name = api.GetErrorString(result);
   return MarkCompileFailure(
       absl::InternalError(absl::StrCat(
-          "nvrtc ", api.VersionString(), " refused ", source.name, " (nvrtcCompileProgram: ",
-          name == nullptr ? "unnamed" : name, "): ", absl::StrJoin(absl::StrSplit(log.substr(0, kLogHeadBytes), '\n'), " | "),
+          "nvrtc ", api.VersionString(), " refused ", source.name,
+          " (nvrtcCompileProgram: ", name == nullptr ? "unnamed" : name,
+          "): ", absl::StrJoin(absl::StrSplit(log.substr(0, kLogHeadBytes), '\n'), " | "),
           "; set FUSEBOX_DUMP_DIR to keep source and log, and run your own path")),
       log);
 }

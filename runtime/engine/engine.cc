@@ -87,13 +87,14 @@ absl::Status Engine::ChooseProfile(const std::optional<DeviceReport>& device) {
   FUSEBOX_ASSIGN_OR_RETURN(spec_, FindDeviceProfile(name));
   gpu_name_ = device.has_value() ? device->name : spec_.name;
   if (device.has_value() && device->num_sms < spec_.num_sms) {
-    log_->Write(LogLevel::kWarn, "engine",
-                {{"event", "profile_larger_than_gpu"},
-                 {"gpu", device->name},
-                 {"sms", device->num_sms},
-                 {"profile", spec_.name},
-                 {"profile_sms", spec_.num_sms},
-                 {"effect", "plans that do not fit give way to smaller ones when they are loaded"}});
+    log_->Write(
+        LogLevel::kWarn, "engine",
+        {{"event", "profile_larger_than_gpu"},
+         {"gpu", device->name},
+         {"sms", device->num_sms},
+         {"profile", spec_.name},
+         {"profile_sms", spec_.num_sms},
+         {"effect", "plans that do not fit give way to smaller ones when they are loaded"}});
   }
   return absl::OkStatus();
 }

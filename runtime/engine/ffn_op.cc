@@ -37,9 +37,8 @@ absl::Status FfnOp::PlanTiles() {
   for (size_t i = 0; i < kNumTokenTiles; ++i) {
     Tile& tile = tiles_[i];
     if (i > last_index) {
-      tile.refusal =
-          Declined("token_limit",
-                   absl::StrCat("the op was made for at most ", spec_.max_tokens, " tokens"));
+      tile.refusal = Declined(
+          "token_limit", absl::StrCat("the op was made for at most ", spec_.max_tokens, " tokens"));
       continue;
     }
     absl::StatusOr<std::vector<PlannedKernel>> ladder =
@@ -149,10 +148,10 @@ absl::StatusOr<ReadyKernel> FfnOp::ClimbDown(const Tile& tile) const {
                           {"reason", refusal.message()}});
   }
   if (refusal.ok()) return ReadyKernel{};
-  return Declined("co_resident", absl::StrCat("none of the ", tile.rungs.size(), " plans of ",
-                                              tile.rungs.front().source.name,
-                                              " fits this GPU; the least of them: ",
-                                              refusal.message()));
+  return Declined(
+      "co_resident",
+      absl::StrCat("none of the ", tile.rungs.size(), " plans of ", tile.rungs.front().source.name,
+                   " fits this GPU; the least of them: ", refusal.message()));
 }
 
 // Launches answer with the refusal from now on, and prepares too: a GPU does not grow.

@@ -48,8 +48,8 @@ std::string LadderJson(absl::Span<const PlannedKernel> rungs, std::optional<size
     const FusionPlan& plan = rung.report.best.plan;
     absl::StrAppend(&json, i == 0 ? "" : ",", "{\"plan\":\"", plan.Summary(),
                     "\",\"us\":", absl::StrFormat("%.3f", rung.report.best.cost.us()),
-                    ",\"clusters_needed\":", ClustersNeeded(plan, rung.residency),
-                    ",\"digest\":\"", rung.source.Digest().ToHex(),
+                    ",\"clusters_needed\":", ClustersNeeded(plan, rung.residency), ",\"digest\":\"",
+                    rung.source.Digest().ToHex(),
                     "\",\"in_force\":", in_force == i ? "true" : "false", "}");
   }
   return absl::StrCat(json, "]}");

@@ -1,6 +1,6 @@
 // OverlapOf tells whether two matrices of tokens share memory: exactly, so that rows which lie
-// interleaved in one buffer (two columns of a wider matrix) count as apart. Pure; allocates nothing;
-// two comparisons where the matrices lie apart, as nearly always.
+// interleaved in one buffer (two columns of a wider matrix) count as apart. Pure; allocates
+// nothing; two comparisons where the matrices lie apart, as nearly always.
 #ifndef FUSEBOX_RUNTIME_ENGINE_ROW_OVERLAP_H_
 #define FUSEBOX_RUNTIME_ENGINE_ROW_OVERLAP_H_
 

@@ -1,6 +1,7 @@
 // WarmRun makes pieces ready in the disk cache: plan, write the sources of the plan and of the rest
-// of its ladder, find each kernel, else compile and keep it. Invariant: after the first kernel that could not be kept nothing more is
-// compiled in vain; NVRTC is looked for only once something is missing. Thread-safe.
+// of its ladder, find each kernel, else compile and keep it. Invariant: after the first kernel that
+// could not be kept nothing more is compiled in vain; NVRTC is looked for only once something is
+// missing. Thread-safe.
 #ifndef FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 #define FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 

@@ -1,5 +1,6 @@
-// FakeNvrtc is an NvrtcApi that makes a cubin out of anything: the text's digest in front of filler,
-// as ptxas would report a kernel that does not spill. One at a time in a process. Thread-safe.
+// FakeNvrtc is an NvrtcApi that makes a cubin out of anything: the text's digest in front of
+// filler, as ptxas would report a kernel that does not spill. One at a time in a process.
+// Thread-safe.
 #ifndef FUSEBOX_TESTS_COMPILE_FAKE_NVRTC_H_
 #define FUSEBOX_TESTS_COMPILE_FAKE_NVRTC_H_
 

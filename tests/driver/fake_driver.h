@@ -70,7 +70,7 @@ struct FakeDriver {
   int cluster_launch = 1;
   int local_bytes = 0;
   int max_active_clusters = 132;
-  int resident_ctas = 132;  // of clusters of any size: one CTA an SM
+  int resident_ctas = 132;                     // of clusters of any size: one CTA an SM
   std::map<std::string, CUresult> failures;    // by the driver's name of the function
   std::map<const void*, int> memory_of_gpu;    // ordinal by pointer; others lie on GPU 0
   std::map<const void*, CUresult> not_device;  // pointers that are no device memory

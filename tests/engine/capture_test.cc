@@ -17,7 +17,8 @@ namespace {
 class CaptureTest : public EngineFixture {
  protected:
   void SetUp() override {
-    engine_ = MakeEngine([](EngineSettings& s) { s.config.compile_mode = CompileMode::kBackground; });
+    engine_ =
+        MakeEngine([](EngineSettings& s) { s.config.compile_mode = CompileMode::kBackground; });
     op_ = MakeOp(engine_);
     WarmCache(op_);
     binding_ = Bind(op_);
@@ -53,8 +54,8 @@ TEST_F(CaptureTest, TheFakeDriverForbidsWhatTheRealOneForbids) {
   const auto api = driver_.Api();
   const auto load = [&] {
     CUlibrary library = nullptr;
-    const CUresult result = api->LibraryLoadData(&library, "some cubin", nullptr, nullptr, 0,
-                                                 nullptr, nullptr, 0);
+    const CUresult result =
+        api->LibraryLoadData(&library, "some cubin", nullptr, nullptr, 0, nullptr, nullptr, 0);
     if (result == CUDA_SUCCESS) {
       EXPECT_EQ(api->LibraryUnload(library), CUDA_SUCCESS);
     }
@@ -208,10 +209,9 @@ TEST_F(CaptureTest, APrepareThatFreezeOvertookAddsNoKernelWhenItEnds) {
   auto api = std::make_shared<DriverApi>(real_api);
   api->LibraryLoadData = SlowLoad;
   load_entered = load_may_end = false;
-  auto made = Engine::Create(Settings([](EngineSettings& s) {
-                               s.config.compile_mode = CompileMode::kBackground;
-                             }),
-                             [&] { return api; });
+  auto made = Engine::Create(
+      Settings([](EngineSettings& s) { s.config.compile_mode = CompileMode::kBackground; }),
+      [&] { return api; });
   ASSERT_TRUE(made.ok()) << made.status();
   const EnginePointer engine(new fusebox_engine{*std::move(made)});
   const OpPointer op = MakeOp(engine);

@@ -125,8 +125,7 @@ TEST_F(EngineLadderTest, ItsPlanJsonShowsTheRungInForce) {
   EXPECT_FALSE(after["ladder"][2]["in_force"]);
   EXPECT_EQ(after["ladder"][2]["clusters_needed"], 1);
   EXPECT_EQ(after["digest"], op_->ffn->Planned(0, 1).source.Digest().ToHex());
-  EXPECT_EQ(after["search"]["best"]["summary"],
-            op_->ffn->Planned(0, 1).report.best.plan.Summary());
+  EXPECT_EQ(after["search"]["best"]["summary"], op_->ffn->Planned(0, 1).report.best.plan.Summary());
 }
 
 TEST_F(EngineLadderTest, DeclinesByNameWhatNoRungFits) {
@@ -153,7 +152,8 @@ TEST_F(EngineLadderTest, ARungThatIsInNoCacheIsNotPassedOver) {
   std::filesystem::remove_all(cache_root_);
   const auto silent = EventLog::Silent();
   CubinStore store({cache_root_}, silent.get());
-  for (const size_t rung : {size_t{0}, size_t{2}}) {  // with the second, ranks would differ by cache
+  for (const size_t rung :
+       {size_t{0}, size_t{2}}) {  // with the second, ranks would differ by cache
     ASSERT_TRUE(store.Store(op_->ffn->Planned(0, rung).source, MadeUpKernel()).ok());
   }
   ASSERT_NE(op_->ffn->Planned(0, 1).source.Digest(), op_->ffn->Planned(0, 2).source.Digest());

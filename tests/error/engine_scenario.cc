@@ -44,14 +44,13 @@ class EngineLife {
       : cache_root_(std::move(cache_root)), run_(run) {}
 
   bool Create() {
-    return run_.Step("engine_create", [&] { return MakeEngine(); }) &&
-           run_.Step("ffn_create", [&] {
-             const fusebox_ffn_desc desc = Desc();
-             fusebox_op* op = nullptr;
-             const absl::Status status = StatusOf(fusebox_ffn_create(engine_.get(), &desc, &op));
-             op_.reset(op);
-             return status;
-           });
+    return run_.Step("engine_create", [&] { return MakeEngine(); }) && run_.Step("ffn_create", [&] {
+      const fusebox_ffn_desc desc = Desc();
+      fusebox_op* op = nullptr;
+      const absl::Status status = StatusOf(fusebox_ffn_create(engine_.get(), &desc, &op));
+      op_.reset(op);
+      return status;
+    });
   }
 
   bool Prepare(int32_t tokens) {
@@ -63,8 +62,8 @@ class EngineLife {
   // A failure is in the log.
   bool PrepareInBackground(int32_t tokens) {
     return run_.Step(absl::StrCat("op_prepare in the background ", tokens), [&]() -> absl::Status {
-      FUSEBOX_RETURN_IF_ERROR(StatusOf(
-          fusebox_op_prepare(op_.get(), &tokens, 1, FUSEBOX_PREPARE_BACKGROUND)));
+      FUSEBOX_RETURN_IF_ERROR(
+          StatusOf(fusebox_op_prepare(op_.get(), &tokens, 1, FUSEBOX_PREPARE_BACKGROUND)));
       FUSEBOX_RETURN_IF_ERROR(StatusOf(fusebox_engine_wait(engine_.get(), 60000)));
       int32_t ready = 0;
       FUSEBOX_RETURN_IF_ERROR(StatusOf(fusebox_op_is_ready(op_.get(), tokens, &ready)));
@@ -162,9 +161,8 @@ class EngineLife {
   ScenarioRun& run_;
   std::mutex log_mutex_;
   std::string last_error_line_;
-  fusebox_ffn_args args_ = {.struct_size = sizeof(args_),
-                            .x = DeviceAddress(0x30000000),
-                            .y = DeviceAddress(0x40000000)};
+  fusebox_ffn_args args_ = {
+      .struct_size = sizeof(args_), .x = DeviceAddress(0x30000000), .y = DeviceAddress(0x40000000)};
   EnginePointer engine_;
   OpPointer op_;
   BindingPointer binding_;

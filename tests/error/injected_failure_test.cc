@@ -1,7 +1,7 @@
 // Every call of the driver and of NVRTC fails once, in each of a few ways: it must end in a status
 // with a sentence that names the call and says what to do, give back what was taken, and leave an
-// engine that works. The scenarios are counted first, so a call site that is added is covered, and a
-// function that no scenario calls fails the test.
+// engine that works. The scenarios are counted first, so a call site that is added is covered, and
+// a function that no scenario calls fails the test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,8 +57,7 @@ std::string NameOf(const std::string& symbol) {
 
 class InjectedFailureTest : public testing::Test {
  protected:
-  InjectedFailureTest()
-      : root_(absl::StrCat(testing::TempDir(), "/fusebox_injected-", getpid())) {}
+  InjectedFailureTest() : root_(absl::StrCat(testing::TempDir(), "/fusebox_injected-", getpid())) {}
   ~InjectedFailureTest() override {
     std::error_code error;
     std::filesystem::remove_all(root_, error);
@@ -115,8 +114,8 @@ class InjectedFailureTest : public testing::Test {
   int FailEveryCall(Scenario scenario, const std::string& symbol, int num_calls, int code) {
     int num_untold = 0;
     for (int nth = 1; nth <= num_calls; ++nth) {
-      SCOPED_TRACE(absl::StrCat("FailingCalls::Instance().Fail(\"", symbol, "\", ", nth, ", ", code,
-                                ")"));
+      SCOPED_TRACE(
+          absl::StrCat("FailingCalls::Instance().Fail(\"", symbol, "\", ", nth, ", ", code, ")"));
       const absl::Status status = RunWithFailure(scenario, symbol, nth, code);
       if (status.ok()) {
         ++num_untold;
@@ -159,8 +158,8 @@ TEST_F(InjectedFailureTest, EveryCallOfAnEngineMayFailOnce) {
       // Told of where a context is entered; untold where the mode is restored, and at an unload.
       expected_untold = num_calls - calls.at("cuCtxPushCurrent_v2");
     }
-    const auto codes = IsNvrtc(symbol) ? absl::MakeConstSpan(kNvrtcCodes)
-                                       : absl::MakeConstSpan(kDriverCodes);
+    const auto codes =
+        IsNvrtc(symbol) ? absl::MakeConstSpan(kNvrtcCodes) : absl::MakeConstSpan(kDriverCodes);
     for (const int code : codes) {
       EXPECT_EQ(FailEveryCall(RunEngineScenario, symbol, num_calls, code), expected_untold)
           << symbol << " " << code;
@@ -177,8 +176,8 @@ TEST_F(InjectedFailureTest, EveryCallOfTheToolsMayFailOnce) {
     } else if (symbol == "cuStreamSynchronize") {
       expected_untold = 1;  // the session's end
     }
-    const auto codes = IsNvrtc(symbol) ? absl::MakeConstSpan(kNvrtcCodes)
-                                       : absl::MakeConstSpan(kDriverCodes);
+    const auto codes =
+        IsNvrtc(symbol) ? absl::MakeConstSpan(kNvrtcCodes) : absl::MakeConstSpan(kDriverCodes);
     for (const int code : codes) {
       EXPECT_EQ(FailEveryCall(RunToolsScenario, symbol, num_calls, code), expected_untold)
           << symbol << " " << code;

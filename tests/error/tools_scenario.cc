@@ -56,10 +56,8 @@ absl::Status TimeKernel(GpuSession& session, const FusionPlan& plan) {
       const DeviceBuffer weights,
       DeviceBuffer::Make(session, "weights", static_cast<size_t>(2 * hidden * intermediate) * 2));
   FfnOperandViews views;
-  views.up = {.data = weights.as<void>(),
-              .rows = intermediate,
-              .columns = hidden,
-              .row_stride = hidden};
+  views.up = {
+      .data = weights.as<void>(), .rows = intermediate, .columns = hidden, .row_stride = hidden};
   views.down = {.data = weights.as<void>(),
                 .rows = hidden,
                 .columns = intermediate,
@@ -104,12 +102,12 @@ ScenarioRun RunToolsScenario(const std::string& cache_root) {
     FUSEBOX_ASSIGN_OR_RETURN(session, GpuSession::Open(config, 0, OpenFailingDriver));
     return absl::OkStatus();
   };
-  const bool went_well =
-      run.Step("warm", [&] { return WarmSession(cache_root, plan); }) && run.Step("open", open) &&
-      run.Step("buffers", [&] { return UseBuffers(*session); }) &&
-      run.Step("module", [&] { return LaunchModule(*session); }) &&
-      run.Step("timing", [&] { return TimeKernel(*session, plan); }) &&
-      run.Step("clusters", [&] { return CountClusters(*session); });
+  const bool went_well = run.Step("warm", [&] { return WarmSession(cache_root, plan); }) &&
+                         run.Step("open", open) &&
+                         run.Step("buffers", [&] { return UseBuffers(*session); }) &&
+                         run.Step("module", [&] { return LaunchModule(*session); }) &&
+                         run.Step("timing", [&] { return TimeKernel(*session, plan); }) &&
+                         run.Step("clusters", [&] { return CountClusters(*session); });
   if (went_well) run.Finish();
   return run;
 }

@@ -92,8 +92,7 @@ TEST_F(GpuCaptureTest, APrepareThatBlocksTheCapturingThreadBreaksNothing) {
   ASSERT_OK_AND_ASSIGN(
       const CapturedGraph graph,
       CapturedGraph::Capture(gpu(), gpu().stream(), [&](CUstream stream) -> absl::Status {
-        FUSEBOX_RETURN_IF_ERROR(
-            ApiStatus(op.Prepare(&kTokens, 1, FUSEBOX_PREPARE_BLOCK).code()));
+        FUSEBOX_RETURN_IF_ERROR(ApiStatus(op.Prepare(&kTokens, 1, FUSEBOX_PREPARE_BLOCK).code()));
         return ApiStatus(
             ready_.binding.LaunchFfn(buffers.Args(kTokens, ResidualMode::kNone), stream).code());
       }));

@@ -62,9 +62,8 @@ class GpuLadderTest : public LaunchTest {
   static DeviceSpec TwiceTheGpu(const DeviceSpec& device) {
     DeviceSpec twice = device;
     for (ClusterCapacity& cluster : twice.clusters) {
-      cluster.resident_ctas = cluster.cluster_size > kPortableClusterSize
-                                  ? 0
-                                  : 2 * cluster.resident_ctas;
+      cluster.resident_ctas =
+          cluster.cluster_size > kPortableClusterSize ? 0 : 2 * cluster.resident_ctas;
     }
     return twice;
   }
@@ -123,17 +122,16 @@ TEST_F(GpuLadderTest, ClustersInWavesGiveTheOraclesResults) {
     return plan.grid_ctas() > more_than_resident && plan.combine_patience_cycles == 0 &&
            plan.edge_scope != Scope::kGrid;
   };
-  ASSERT_OK_AND_ASSIGN(const SearchReport report,
-                       Search(problem, 8, twice, {.admits = in_waves}));
+  ASSERT_OK_AND_ASSIGN(const SearchReport report, Search(problem, 8, twice, {.admits = in_waves}));
   const FusionPlan& plan = report.best.plan;
   SCOPED_TRACE(plan.Summary());
   const auto whole = ForcedKernel::Make(gpu(), plan);
   EXPECT_TRUE(IsDeclined(whole.status())) << whole.status();
   EXPECT_THAT(std::string(whole.status().message()), HasSubstr("co_resident: "));
 
-  ASSERT_OK_AND_ASSIGN(const ForcedKernel kernel,
-                       ForcedKernel::Make(gpu(), plan, {}, TemplateSet::Embedded(),
-                                          Residency::kOneCluster));
+  ASSERT_OK_AND_ASSIGN(
+      const ForcedKernel kernel,
+      ForcedKernel::Make(gpu(), plan, {}, TemplateSet::Embedded(), Residency::kOneCluster));
   ASSERT_LT(kernel.loaded().max_active_clusters(), plan.num_clusters);
   const reference::FfnCase values = reference::MakeSmallIntegerCase(problem, kTokens, 23);
   const reference::FfnReference expected = reference::ComputeReference(values);

@@ -67,9 +67,9 @@ TEST_F(LoadedKernelTest, TakesOneClusterWhereTheOthersMayFollowInWaves) {
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   EXPECT_EQ((*kernel)->max_active_clusters(), 1);
   driver_->max_active_clusters = 0;
-  EXPECT_TRUE(IsDeclined(
-      LoadedKernel::Load(context_, SmallKernel(), MadeUpKernel(), Residency::kOneCluster)
-          .status()));
+  EXPECT_TRUE(
+      IsDeclined(LoadedKernel::Load(context_, SmallKernel(), MadeUpKernel(), Residency::kOneCluster)
+                     .status()));
 }
 
 TEST_F(LoadedKernelTest, RefusesAKernelWithLocalMemory) {

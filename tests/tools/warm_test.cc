@@ -168,7 +168,8 @@ TEST_F(WarmTest, CacheLsShowsWhatWasMade) {
   const nlohmann::json made = warmed.Json();
   for (const auto& kernel : made["kernels"]) {
     digests.insert(kernel["digest"].get<std::string>());
-    for (const auto& rung : kernel["lower_rungs"]) digests.insert(rung["digest"].get<std::string>());
+    for (const auto& rung : kernel["lower_rungs"])
+      digests.insert(rung["digest"].get<std::string>());
   }
   const CommandResult result = RunCommand({"cache", "ls", "--json", "--cache-dir", root_.path()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
