@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/ffn_op.h"
 #include "runtime/engine/planner.h"
-#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 #include "src/device/device_profiles.h"
 
