@@ -135,7 +135,9 @@ CUresult LibraryGetKernel(CUkernel* kernel, CUlibrary library, const char*) {
   *kernel = reinterpret_cast<CUkernel>(library);
   return ResultOf("cuLibraryGetKernel");
 }
-CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {
+CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {  // loads the code
+  const CUresult capture = Driver().streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   *function = reinterpret_cast<CUfunction>(kernel);
   return ResultOf("cuKernelGetFunction");
 }
