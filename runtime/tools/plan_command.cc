@@ -19,6 +19,7 @@
 #include "runtime/tools/rule_list.h"
 #include "runtime/tools/table.h"
 #include "src/base/status.h"
+#include "src/plan/ladder.h"
 #include "src/plan/search.h"
 
 namespace fusebox {
@@ -77,6 +78,27 @@ absl::StatusOr<SearchReport> Explain(const ModelOp& op, const DeviceSpec& gpu) {
   return Search(op.op->problem, op.op->token_tile, gpu);
 }
 
+// The plans that follow on a GPU that holds less at once than its profile says. REQUIRES: the op is
+// planned.
+std::vector<LadderRung> LowerRungs(const ModelOp& op, const DeviceSpec& gpu) {
+  absl::StatusOr<std::vector<LadderRung>> ladder =
+      BuildLadder(op.op->problem, op.op->token_tile, gpu);
+  if (!ladder.ok()) return {};
+  ladder->erase(ladder->begin());
+  return *std::move(ladder);
+}
+
+Json LowerRungsJson(const ModelOp& op, const DeviceSpec& gpu) {
+  Json rungs = Json::array();
+  for (const LadderRung& rung : LowerRungs(op, gpu)) {
+    const RankedPlan& best = rung.report.best;
+    rungs.push_back({{"summary", best.plan.Summary()},
+                     {"us", best.cost.us()},
+                     {"clusters_needed", ClustersNeeded(best.plan, rung.residency)}});
+  }
+  return rungs;
+}
+
 // Whether Search passed a plan by that is predicted faster: costs within the model's resolution are
 // ties, and an order of preference decides among them (src/plan/preference.h).
 bool ChosenByPreference(const SearchReport& report) {
@@ -98,6 +120,7 @@ Json ReportJson(const ModelOp& op, const DeviceSpec& gpu,
   json["token_tile"] = op.op->token_tile;
   json["chosen_by"] = ChosenByPreference(*report) ? "preference among ties" : "cost";
   json["search"] = Json::parse(report->ToJson(), nullptr, /*allow_exceptions=*/false);
+  json["lower_rungs"] = LowerRungsJson(op, gpu);
   return json;
 }
 
@@ -164,6 +187,12 @@ void PrintReport(const ModelOp& op, const DeviceSpec& gpu,
         Fixed(100 * gpu.model_resolution, 0).c_str());
   } else {
     std::printf("chosen by  cost\n");
+  }
+  for (const LadderRung& rung : LowerRungs(op, gpu)) {
+    const RankedPlan& best = rung.report.best;
+    std::printf("else       %s, %.2f us, on a GPU that holds %d of its clusters at once\n",
+                best.plan.Summary().c_str(), best.cost.us(),
+                ClustersNeeded(best.plan, rung.residency));
   }
   std::printf("candidates %lld, of them legal %lld\n\n",
               static_cast<long long>(report->num_candidates),
