@@ -1,5 +1,6 @@
 #include "tests/driver/fake_driver.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -8,7 +9,6 @@ namespace {
 
 FakeDriver* instance = nullptr;
 thread_local int context_depth = 0;
-thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 CUcontext const kContext = reinterpret_cast<CUcontext>(0x10);
 
@@ -106,22 +106,19 @@ CUresult CtxPopCurrent(CUcontext* context) {
   --context_depth;
   return CUDA_SUCCESS;
 }
-CUresult ThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  std::swap(*mode, capture_mode);
-  return CUDA_SUCCESS;
-}
-
 CUresult LibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int,
                          CUlibraryOption*, void**, unsigned int) {
   const CUresult result = ResultOf("cuLibraryLoadData");
   if (result != CUDA_SUCCESS) return result;
   FakeDriver& driver = Driver();
+  const CUresult capture = driver.streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   if (std::strncmp(static_cast<const char*>(code), "unloadable", 10) == 0) {
     return CUDA_ERROR_INVALID_IMAGE;
   }
   std::lock_guard<std::mutex> lock(driver.mutex);
   driver.loaded_cubins.emplace_back(static_cast<const char*>(code), 8);
-  if (context_depth > 0 && capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+  if (context_depth > 0 && FakeCaptureMode() == CU_STREAM_CAPTURE_MODE_RELAXED) {
     ++driver.num_relaxed_loads;
   }
   *library = reinterpret_cast<CUlibrary>(driver.loaded_cubins.size());
@@ -129,6 +126,8 @@ CUresult LibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, vo
   return CUDA_SUCCESS;
 }
 CUresult LibraryUnload(CUlibrary) {
+  const CUresult capture = Driver().streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   --Driver().num_libraries;
   return CUDA_SUCCESS;
 }
@@ -136,7 +135,9 @@ CUresult LibraryGetKernel(CUkernel* kernel, CUlibrary library, const char*) {
   *kernel = reinterpret_cast<CUkernel>(library);
   return ResultOf("cuLibraryGetKernel");
 }
-CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {
+CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {  // loads the code
+  const CUresult capture = Driver().streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   *function = reinterpret_cast<CUfunction>(kernel);
   return ResultOf("cuKernelGetFunction");
 }
@@ -150,8 +151,14 @@ CUresult FuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value)
   driver.function_attributes[attribute] = value;
   return ResultOf("cuFuncSetAttribute");
 }
-CUresult OccupancyMaxActiveClusters(int* count, CUfunction, const CUlaunchConfig*) {
-  *count = Driver().max_active_clusters;
+CUresult OccupancyMaxActiveClusters(int* count, CUfunction, const CUlaunchConfig* config) {
+  int cluster_size = 1;
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    cluster_size = static_cast<int>(config->attrs[i].value.clusterDim.x);
+  }
+  const FakeDriver& driver = Driver();
+  *count = std::min(driver.max_active_clusters, driver.resident_ctas / cluster_size);
   return ResultOf("cuOccupancyMaxActiveClusters");
 }
 
@@ -201,6 +208,7 @@ CUresult LaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void*
     }
   }
   std::memcpy(static_cast<void*>(&launch.params), parameters[0], sizeof(FfnParams));
+  launch.captured = driver.streams.IsCapturing(config->hStream);
   std::lock_guard<std::mutex> lock(driver.mutex);
   driver.launches.push_back(launch);
   return ResultOf("cuLaunchKernelEx");
@@ -256,7 +264,7 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->DevicePrimaryCtxRelease = DevicePrimaryCtxRelease;
   api->CtxPushCurrent = CtxPushCurrent;
   api->CtxPopCurrent = CtxPopCurrent;
-  api->ThreadExchangeStreamCaptureMode = ThreadExchangeStreamCaptureMode;
+  api->ThreadExchangeStreamCaptureMode = ExchangeFakeCaptureMode;
   api->LibraryLoadData = LibraryLoadData;
   api->LibraryUnload = LibraryUnload;
   api->LibraryGetKernel = LibraryGetKernel;
@@ -268,6 +276,7 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->LaunchKernelEx = LaunchKernelEx;
   api->MemsetD32Async = MemsetD32Async;
   api->PointerGetAttribute = PointerGetAttribute;
+  streams.AddTo(api.get());
   api->version = version;
   return api;
 }

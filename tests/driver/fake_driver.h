@@ -16,6 +16,7 @@
 
 #include "kernels_templates/abi/kernel_params.h"
 #include "runtime/driver/driver_api.h"
+#include "tests/driver/fake_streams.h"
 
 namespace fusebox {
 
@@ -28,6 +29,7 @@ struct FakeLaunch {
   unsigned int cluster = 0;
   bool cooperative = false;
   bool programmatic = false;
+  bool captured = false;  // into a graph
   FfnParams params = {};
 };
 
@@ -68,9 +70,12 @@ struct FakeDriver {
   int cluster_launch = 1;
   int local_bytes = 0;
   int max_active_clusters = 132;
+  int resident_ctas = 132;                     // of clusters of any size: one CTA an SM
   std::map<std::string, CUresult> failures;    // by the driver's name of the function
   std::map<const void*, int> memory_of_gpu;    // ordinal by pointer; others lie on GPU 0
   std::map<const void*, CUresult> not_device;  // pointers that are no device memory
+
+  FakeStreams streams;
 
   // What happened.
   bool recording = true;
