@@ -1,5 +1,5 @@
-// CatchExceptions runs work that no exception may leave, a thread's or a C API entry's: it would
-// end the process. Thread-safe.
+// CatchExceptions runs what no exception may leave: a thread's work, which would end the process,
+// or a flight that others wait for. DescribeException says what an exception is to the caller.
 #ifndef FUSEBOX_RUNTIME_ENGINE_CATCH_EXCEPTIONS_H_
 #define FUSEBOX_RUNTIME_ENGINE_CATCH_EXCEPTIONS_H_
 
@@ -10,33 +10,42 @@
 
 namespace fusebox {
 
+struct ExceptionReport {
+  absl::StatusCode code;
+  std::string_view sentence;  // static
+};
+
+// Of the exception that is being handled; allocates nothing.
+inline ExceptionReport DescribeException() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {absl::StatusCode::kResourceExhausted,
+            "the host has no memory left for this; free some and try again"};
+  } catch (...) {
+    return {absl::StatusCode::kInternal, "an exception ended this; please report the call"};
+  }
+}
+
 // Without the message where there is no memory for it: an absl::Status of a code alone allocates
 // nothing.
-inline absl::Status FailureOf(absl::StatusCode code, std::string_view message) noexcept {
+inline absl::Status FailureOf(const ExceptionReport& report) noexcept {
   try {
-    return absl::Status(code, message);
+    return absl::Status(report.code, report.sentence);
   } catch (...) {
-    return absl::Status(code, "");
+    return absl::Status(report.code, "");
   }
 }
 
-// What `body` returns; else what `fail`, which throws nothing, makes of a code and a sentence:
-// ResourceExhausted for bad_alloc, Internal for any other exception.
-template <typename Body, typename Fail>
-auto CatchExceptions(Body&& body, Fail&& fail) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return fail(absl::StatusCode::kResourceExhausted, "the host has no memory left for this");
-  } catch (...) {
-    return fail(absl::StatusCode::kInternal, "an exception ended this work; please report it");
-  }
-}
-
-// The same for a body that returns an absl::Status or StatusOr.
+// What `body` returns, an absl::Status or StatusOr; ResourceExhausted for bad_alloc, Internal for
+// any other exception.
 template <typename Body>
 auto CatchExceptions(Body&& body) -> decltype(body()) {
-  return CatchExceptions(body, FailureOf);
+  try {
+    return body();
+  } catch (...) {
+    return FailureOf(DescribeException());
+  }
 }
 
 }  // namespace fusebox

@@ -14,10 +14,13 @@ namespace fusebox {
 // `body` returns an absl::Status.
 template <typename Body>
 fusebox_status Guard(Body&& body) noexcept {
-  return CatchExceptions([&] { return Record(body()); },
-                         [](absl::StatusCode code, std::string_view message) {
-                           return RecordFailure(CodeOf(absl::Status(code, "")), message);
-                         });
+  try {
+    return Record(body());
+  } catch (...) {
+    const ExceptionReport report = DescribeException();
+    const bool no_memory = report.code == absl::StatusCode::kResourceExhausted;
+    return RecordFailure(no_memory ? FUSEBOX_OUT_OF_MEMORY : FUSEBOX_INTERNAL, report.sentence);
+  }
 }
 
 // InvalidArgument unless `pointer` is set.
