@@ -112,8 +112,8 @@ Fingerprint FusionPlan::PlanFingerprint() const {
 std::string FusionPlan::Summary() const {
   return absl::StrCat(
       "c", cluster_size, "x", num_clusters, " t", token_tile, " up", PhaseSummary(up), " down",
-      PhaseSummary(down), " wg", consumer_warpgroups,
-      " ring", ring_slots, "/", slots_in_flight, "+", activation_slots,
+      PhaseSummary(down), " wg", consumer_warpgroups, " ring", ring_slots, "/", slots_in_flight,
+      "+", activation_slots,
       combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "", " ",
       ToString(edge_scope), "_", ToString(edge_collective));
 }
