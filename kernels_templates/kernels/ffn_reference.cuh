@@ -77,7 +77,8 @@ __device__ RowMoments ReferenceMoments(i64 count, double eps, Input input) {
     ReferenceSum sum;
     for (i64 k = threadIdx.x; k < count; k += kWarpThreads) sum.Add(input(k));
     sum.Finish();
-    moments.mean = {sum.value / n, MeanError(sum.value / n, sum.Error(count) / n)};
+    const double error = sum.error + RowSumError(count) * sum.magnitude;
+    moments.mean = {sum.value / n, MeanError(sum.value / n, error / n)};
   }
   ReferenceSum squares;
   for (i64 k = threadIdx.x; k < count; k += kWarpThreads) {
@@ -89,7 +90,7 @@ __device__ RowMoments ReferenceMoments(i64 count, double eps, Input input) {
   squares.Finish();
   const double variance = squares.value / n + eps;
   moments.scale.value = 1.0 / sqrt(variance);
-  moments.scale.error = ScaleError(variance, squares.error / n, 4.0 * kAddError * sqrt(n));
+  moments.scale.error = ScaleError(variance, squares.error / n, RowSumError(count));
   return moments;
 }
 
@@ -137,14 +138,10 @@ __device__ void RunReferenceRows(ReferenceMatrix x, ReferenceMatrix residual,
 template <typename Op>
 __device__ Estimate ReferenceProjection(const u16* weights, const ReferenceRows& rows, i64 first,
                                         i64 count, const u16* bias) {
-  ReferenceSum sum;
-  for (i64 k = threadIdx.x; k < count; k += kWarpThreads) {
-    const double weight = ToDouble<Op::kFp16>(weights[k]);
-    const Estimate row = rows.Load(first + k);
-    sum.Add({weight * row.value, fabs(weight) * row.error});
-  }
-  sum.Finish();
-  const Estimate product = {sum.value, sum.Error(count)};
+  ReferenceWeightedSum sum;
+  for (i64 k = threadIdx.x; k < count; k += kWarpThreads)
+    sum.Add(ToDouble<Op::kFp16>(weights[k]), rows.Load(first + k));
+  const Estimate product = sum.Finish(count);
   return bias == nullptr ? product : Shifted(product, ToDouble<Op::kFp16>(*bias));
 }
 
