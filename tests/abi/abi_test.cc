@@ -13,14 +13,15 @@ namespace {
 
 // What callers have compiled in. A change here is a change of the interface: raise the version with
 // it, and keep the sizes of older versions known (runtime/engine/struct_size.h).
-static_assert(FUSEBOX_VERSION_MAJOR == 0 && FUSEBOX_VERSION_MINOR == 2);
+static_assert(FUSEBOX_VERSION_MAJOR == 0 && FUSEBOX_VERSION_MINOR == 3);
 
 // Sizes and offsets on 64-bit machines: fields are only ever appended.
 static_assert(sizeof(fusebox_status) == 4 && sizeof(fusebox_dtype) == 4, "enums travel as int32_t");
 static_assert(sizeof(fusebox_engine_options) == 64);
 static_assert(offsetof(fusebox_engine_options, device_profile) == 16);
 static_assert(offsetof(fusebox_engine_options, log_callback) == 48);
-static_assert(sizeof(fusebox_engine_stats_values) == 8 + 15 * 8);
+static_assert(sizeof(fusebox_engine_stats_values) == 8 + 17 * 8);
+static_assert(offsetof(fusebox_engine_stats_values, shadow_launches) == 128);  // the size of 0.2
 static_assert(sizeof(fusebox_ffn_desc) == 72);
 static_assert(offsetof(fusebox_ffn_desc, dtype) == 24);
 static_assert(offsetof(fusebox_ffn_desc, flags) == 64);
