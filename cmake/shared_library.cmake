@@ -9,7 +9,7 @@ add_library(fusebox SHARED $<TARGET_OBJECTS:fusebox_engine>)
 add_library(fusebox::fusebox ALIAS fusebox)
 target_link_libraries(fusebox PRIVATE fusebox_engine Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(fusebox INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_options(fusebox PRIVATE
   "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/fusebox.map" -Wl,--exclude-libs,ALL
   -Wl,-z,nodelete)
@@ -19,9 +19,3 @@ endif()
 set_target_properties(fusebox PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX
   LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/fusebox.map")
-
-install(TARGETS fusebox LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/fusebox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET fusebox_cli)
-  install(TARGETS fusebox_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()

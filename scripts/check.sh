@@ -13,7 +13,7 @@ clang_format_version=14  # Debian 12's; others lay out some constructs different
 # Our C++ files, NUL-separated; entry/*.cu.in hold placeholders and are not C++ yet.
 source_files() {
   local folders=() folder
-  for folder in include src runtime kernels_templates tests bench; do
+  for folder in include src runtime kernels_templates tests bench examples; do
     [[ -d "$folder" ]] && folders+=("$folder")
   done
   find "${folders[@]}" -type f \

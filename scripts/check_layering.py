@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("include", "src", "runtime", "kernels_templates", "tests", "bench")
+FOLDERS = ("include", "src", "runtime", "kernels_templates", "tests", "bench", "examples")
 SUFFIXES = (".h", ".hpp", ".cc", ".c", ".cuh", ".cu.in")
 SHARED_HEADER = "kernels_templates/abi/kernel_params.h"  # the only file both sides include
 ORACLE_MAY_INCLUDE = ("src/base/", "src/shape/", "tests/reference/")

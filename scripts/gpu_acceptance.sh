@@ -3,15 +3,16 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify sweep variants tests mutation sanitizer bench baselines cache-carried; all when none is
-#   named.
+#   Phases: verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+#   manifest overrides; all when none is named.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify sweep variants tests mutation sanitizer bench baselines cache-carried)
+all_phases=(verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+  manifest overrides)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -73,6 +74,16 @@ phase_variants() {
     note "variants $name" $? "$(tail -n 1 "$out/$log")"
     grep -E '^(WRONG|FAILED|missing)' "$out/$log" | head -n 20
   done
+}
+
+# The engines' own PyTorch operations, on models of five kinds.
+phase_torch() {
+  local library="$bin/libfusebox.so"
+  [[ -f "$library" ]] || library="$bin/../lib/libfusebox.so"
+  HF_HUB_OFFLINE=1 limited 240 torch.log python3 tests/torch/engine_equality.py "$library" \
+    --json "$out/torch.json" --commit "$commit"
+  note torch $? "$(tail -n 1 "$out/torch.log")"
+  grep -E 'WRONG|FAILED|: failed,' "$out/torch.log" | head -n 20
 }
 
 phase_tests() {
@@ -140,24 +151,81 @@ phase_baselines() {
   fi
 }
 
+carried_arguments=()
+for model in "${carried_models[@]}"; do carried_arguments+=(--model "bench/models/$model.json"); done
+without_nvrtc=(env -u CUDA_HOME -u CUDA_PATH -u LD_LIBRARY_PATH -u VIRTUAL_ENV -u CONDA_PREFIX
+  FUSEBOX_NVRTC_PATH=/nonexistent FUSEBOX_COMPILE=never)
+
 # A cache from a machine without a GPU, no NVRTC, nothing may be compiled.
 phase_cache-carried() {
-  local cache="${FUSEBOX_CARRIED_CACHE:-$bin/cache}" arguments=() code
-  for model in "${carried_models[@]}"; do arguments+=(--model "bench/models/$model.json"); done
-  local without_nvrtc=(env -u CUDA_HOME -u CUDA_PATH -u LD_LIBRARY_PATH -u VIRTUAL_ENV
-    -u CONDA_PREFIX FUSEBOX_NVRTC_PATH=/nonexistent FUSEBOX_COMPILE=never)
+  local cache="${FUSEBOX_CARRIED_CACHE:-$bin/cache}" code
   limited 60 cache-doctor.log "${without_nvrtc[@]}" "$fusebox" doctor
   limited 200 cache-carried.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$cache" \
-    "$fusebox" verify "${arguments[@]}"
+    "$fusebox" verify "${carried_arguments[@]}"
   code=$?
   if ((code == 0)) && ! grep -q '; 0 kernels compiled' "$out/cache-carried.log"; then code=1; fi
   if ((code == 0)) && ! grep -q '^right' "$out/cache-carried.log"; then code=1; fi
   note cache-carried $code "$(tail -n 1 "$out/cache-carried.log")"
   # The same without the cache must not work, or the phase shows nothing.
   limited 60 cache-empty.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$out/no-cache" \
-    "$fusebox" verify "${arguments[@]}" --tokens 1
+    "$fusebox" verify "${carried_arguments[@]}" --tokens 1
   code=$?
   note cache-empty-declines $((code == 3 ? 0 : 1)) "exit $code: $(tail -n 1 "$out/cache-empty.log")"
+}
+
+# What engines ask for here is recorded, compiled by a command that sees no GPU, and then all that
+# they need: without NVRTC every launch is served and right.
+phase_manifest() {
+  local manifest="$out/manifest.jsonl" warmed="$out/manifest-cache" tools="$out/manifest-tools" code
+  rm -rf "$manifest" "$warmed" "$tools"
+  # The kernels that judge are no engine's and in no manifest; of declined ops only they are made.
+  limited 100 manifest-tools.log env FUSEBOX_ENABLE=0 "$fusebox" verify --compile-only \
+    --gpu h200-sxm --cache-dir "$tools" "${carried_arguments[@]}"
+  code=$?
+  if ((code == 0)); then
+    limited 200 manifest-record.log env FUSEBOX_RECORD="$manifest" \
+      "$fusebox" verify "${carried_arguments[@]}"
+    code=$?
+  fi
+  note manifest-record $code "$(grep -c '' "$manifest" 2>/dev/null) lines recorded"
+  ((code == 0)) || return
+  limited 200 manifest-warm.log env CUDA_VISIBLE_DEVICES= "$fusebox" warm --manifest "$manifest" \
+    --cache-dir "$warmed"
+  note manifest-warm $? "$(grep ' compiled, ' "$out/manifest-warm.log" | tail -n 1)"
+  limited 200 manifest-served.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$warmed:$tools" \
+    "$fusebox" verify "${carried_arguments[@]}"
+  code=$?
+  if ((code == 0)) && ! grep -q ' 0 missing; .*; 0 kernels compiled' "$out/manifest-served.log"; then
+    code=1
+  fi
+  note manifest-served $code "$(tail -n 1 "$out/manifest-served.log")"
+  # The same without what was warmed must not work, or the phase shows nothing.
+  limited 60 manifest-control.log "${without_nvrtc[@]}" FUSEBOX_CACHE_DIR="$tools" \
+    "$fusebox" verify "${carried_arguments[@]}" --tokens 1
+  code=$?
+  note manifest-control $((code == 3 ? 0 : 1)) "exit $code: $(tail -n 1 "$out/manifest-control.log")"
+}
+
+# The first runner-up in the place of the chosen plan, and device code from a folder: right too.
+phase_overrides() {
+  local op=(--hidden 1024 --intermediate 3072 --tokens 8) runner_up code
+  runner_up="$("$fusebox" plan "${op[@]}" --json | python3 -c '
+import json, sys
+ranked = json.load(sys.stdin)[0]["search"]["runners_up"][0]
+with open(sys.argv[1], "w") as file:
+    json.dump(ranked["plan"], file)
+print(ranked["summary"])' "$out/forced-plan.json")"
+  limited 60 overrides-plan.log env FUSEBOX_FORCE_PLAN="@$out/forced-plan.json" \
+    "$fusebox" verify "${op[@]}"
+  code=$?
+  if ((code == 0)) && ! grep -qF "  $runner_up" "$out/overrides-plan.log"; then code=1; fi
+  note overrides-plan $code "$(tail -n 1 "$out/overrides-plan.log")"
+  rm -rf "$out/templates"
+  cp -r kernels_templates "$out/templates"
+  echo '// edited' >>"$out/templates/kernels/ffn.cuh"
+  limited 60 overrides-templates.log env FUSEBOX_TEMPLATE_DIR="$out/templates" \
+    FUSEBOX_CACHE_DIR="$out/overrides-cache" "$fusebox" verify "${op[@]}"
+  note overrides-templates $? "$(tail -n 1 "$out/overrides-templates.log")"
 }
 
 for phase in "${phases[@]}"; do

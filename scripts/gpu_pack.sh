@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs what a machine with a GPU needs of a release build: the command and the GPU test programs,
-# stripped, and a cache with every kernel that the cache-carried phase verifies.
+# Packs what a machine with a GPU needs of a release build: the command, the library and the GPU test
+# programs, stripped, and a cache with every kernel that the cache-carried phase verifies.
 # Usage: scripts/gpu_pack.sh <build folder> <folder to fill>
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,6 +14,7 @@ build="$1"
 pack="$2"
 mkdir -p "$pack/tests"
 strip -o "$pack/fusebox" "$build/bin/fusebox"
+strip --strip-unneeded -o "$pack/libfusebox.so" "$build/lib/libfusebox.so"
 for path in "$build"/bin/tests/gpu_*_test "$build"/bin/tests/*_gpu_test; do
   [[ -x "$path" ]] || continue
   strip -o "$pack/tests/$(basename "$path")" "$path"

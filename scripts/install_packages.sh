@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(
   ca-certificates ccache clang-format clang-tidy cmake dpkg-dev g++ git libbenchmark-dev
   libcli11-dev libfmt-dev libgtest-dev libspdlog-dev libxxhash-dev ninja-build
-  nlohmann-json3-dev python3
+  nlohmann-json3-dev pkg-config python3
 )
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -3,11 +3,12 @@
 
 # The CUDA toolkit's headers, in the places where cmake/cuda_headers.cmake looks.
 has_cuda_headers() {
-  local root
+  local root folder
   for root in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr /usr/local; do
-    if [[ -n "$root" && -f "$root/include/nvrtc.h" && -f "$root/include/cuda.h" ]]; then
-      return 0
-    fi
+    [[ -n "$root" ]] || continue
+    for folder in include targets/x86_64-linux/include targets/sbsa-linux/include; do
+      if [[ -f "$root/$folder/nvrtc.h" && -f "$root/$folder/cuda.h" ]]; then return 0; fi
+    done
   done
   return 1
 }

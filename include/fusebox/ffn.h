@@ -3,16 +3,17 @@
  * fusebox.h.
  *
  * All matrices are row-major in device memory, 16-byte aligned, with a leading dimension (elements
- * from one row to the next) that is a multiple of 8: x [tokens, hidden], gate and up [intermediate,
- * hidden], down [hidden, intermediate], y [tokens, hidden]; vectors are packed and 16-byte aligned.
+ * from one row to the next) that is a multiple of 8: x [tokens, hidden], y [tokens, hidden]; in layout
+ * out_in gate and up [intermediate, hidden], down [hidden, intermediate]; in layout in_out gate and up
+ * [hidden, intermediate], down [intermediate, hidden]; vectors are packed and 16-byte aligned.
  * Accumulation is fp32. Results are rounded to the dtype where the engine's separate operations
  * round: the norm's output, each projection's with its bias, the activation's, its product with up,
  * each sum of a residual. Both values of fusebox_rounding are that one. Results are bitwise
  * repeatable. With tensor parallelism `intermediate` is the rank's share, y a partial sum, the
  * all-reduce yours.
  *
- * Served in this version: all values but layout in_out, batch_invariant, and sandwich with norm
- * layer; tokens up to 32. Other named values are DECLINED with their rule; unknown values are
+ * Served in this version: all values but batch_invariant, and sandwich with norm layer; tokens up to
+ * 128. Other named values are DECLINED with their rule; unknown values are
  * INVALID_ARGUMENT. */
 #ifndef FUSEBOX_FFN_H_
 #define FUSEBOX_FFN_H_
@@ -24,7 +25,7 @@
 extern "C" {
 #endif
 
-enum { FUSEBOX_FFN_MAX_TOKENS = 32 };
+enum { FUSEBOX_FFN_MAX_TOKENS = 128 };
 
 /* Bits of fusebox_ffn_desc::biases; UP is of gate and up together. */
 enum { FUSEBOX_BIAS_UP = 1, FUSEBOX_BIAS_DOWN = 2 };
@@ -65,6 +66,7 @@ typedef struct fusebox_ffn_desc {
  * does not ask for must be NULL. */
 typedef struct fusebox_ffn_weights {
   size_t struct_size;
+  /* Shapes of layout out_in; in_out has the transposes, e.g. gate_up [hidden, 2 * intermediate]. */
   const void* gate_up; /* FUSED and REVERSED: [2 * intermediate, hidden] */
   int64_t gate_up_ld;
   const void* gate; /* SEPARATE: [intermediate, hidden] */

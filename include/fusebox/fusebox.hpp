@@ -24,6 +24,7 @@ class [[nodiscard]] Status {
   fusebox_status code_;
 };
 
+inline const char* Version() noexcept { return fusebox_version(); }  // of the library, "0.2.0"
 // About the last call on this thread that was not OK.
 inline const char* LastErrorMessage() noexcept { return fusebox_last_error_message(); }
 

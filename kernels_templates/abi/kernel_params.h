@@ -14,14 +14,18 @@ struct alignas(64) TensorMap {
 
 // Parameters of the ffn kernel, by value as one __grid_constant__. The tensor maps are row-major
 // elements of the op's dtype with 128-byte swizzle, L2 promotion 128 B and zero fill out of bounds:
-// - gate, up: [intermediate, hidden], boxes of [rows_per_cta, 64]. A plain op reads `up` alone.
-// - down: [hidden, intermediate], boxes of [rows_per_pass, 64].
+// - gate, up: [intermediate, hidden], boxes of [up.rows_per_pass, 64]; layout in_out: [hidden,
+//   intermediate], boxes of [64, 64]. A plain op reads `up` alone.
+// - down: [hidden, intermediate], boxes of [down.rows_per_pass, 64]; layout in_out: [intermediate,
+//   hidden], boxes of [64, 64].
 // - x: [tokens, hidden], boxes of [token_tile, 64]; rows at and beyond `tokens` read as zero.
+// - h: [tokens, intermediate] of the workspace, boxes of [token_tile, 64]; grid gather alone.
 struct FfnParams {
   TensorMap gate;
   TensorMap up;
   TensorMap down;
   TensorMap x;
+  TensorMap h;
   unsigned short* y;  // [tokens, hidden], row stride y_stride elements
   // [tokens, hidden]; modes add_before_norm and add_after, where it may alias y; sandwich: x.
   const unsigned short* residual;
@@ -37,7 +41,7 @@ struct FfnParams {
   const unsigned short* gate_bias;
   const unsigned short* up_bias;
   const unsigned short* down_bias;
-  // Report, counters, partial sums; report and counters are zero between launches.
+  // Report, counters, partial sums or h, rows; report and counters are zero between launches.
   unsigned int* workspace;
   long long y_stride;         // elements
   long long residual_stride;  // elements

@@ -17,9 +17,10 @@ enum class SpinSite : u32 {
   kActivationFull = 3,   // consumers for an activation slot
   kActivationEmpty = 4,  // activation producer for a free slot
   kIntermediate = 5,     // consumers for the cluster's h
+  kPartialsStored = 6,   // combiner warps for the consumers' partial sums
   kWeightLanded = 7,     // weight producer for an earlier slot to land
   kRows = 8,             // readers for the cluster's normalised rows
-  kPartialsStored = 6,   // combiner warps for the consumers' partial sums
+  kGridArrived = 9,      // activation producer for the grid's h
 };
 
 constexpr u64 kSpinBoundNs = 20'000'000;  // 20 ms: three orders above any kernel here

@@ -11,6 +11,7 @@ using i64 = long long;
 
 constexpr int kWarpThreads = 32;
 constexpr int kWarpgroupThreads = 128;
+constexpr int kFragmentBytes = 16;  // what one thread holds of a 64 x 8 accumulator block
 
 __device__ constexpr int CeilDiv(int value, int divisor) { return (value + divisor - 1) / divisor; }
 __device__ constexpr int RoundUp(int value, int multiple) {

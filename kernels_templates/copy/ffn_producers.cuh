@@ -1,8 +1,8 @@
 // The two producer threads of the ffn kernel.
 // Weights: one stream of both phases, in order, through one ring; it waits for free slots and for
 // nothing else, so it starts before the previous kernel has finished (PDL contract: weights are
-// immutable). Activations: x in a small ring of its own, after the previous kernel's writes are
-// visible.
+// immutable). Activations: x, then h of grid gather, in a small ring of their own, when they are
+// there.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_COPY_FFN_PRODUCERS_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_COPY_FFN_PRODUCERS_CUH_
 
@@ -50,78 +50,108 @@ struct WeightStream {
   }
 };
 
-// Fills one slot with kBoxes boxes of phase 2.
-template <typename Plan, int kBoxes>
-__device__ __forceinline__ void FillDownSlot(WeightStream<Plan>& stream, int column, int row,
-                                             u64 policy) {
-  using Smem = FfnSmem<Plan>;
-  const u32 full = stream.Begin(kBoxes * Smem::kDownBoxBytes);
-  const u32 slot = stream.ring.Slot(stream.next.index);
+// The matrices of a phase: gate and up, or one alone.
+template <typename Phase>
+struct PhaseMaps {
+  const TensorMap* maps[Phase::kMatrices];
+};
+
+// 64 k elements from `k` of the pass's rows from `row`.
+template <typename Plan, typename Phase>
+__device__ __forceinline__ void LoadBox(u32 destination, const TensorMap& map, int k, int row,
+                                        u32 full, u64 policy) {
+  if constexpr (Plan::kLayout == WeightLayout::kInOut) {
+#pragma unroll
+    for (int tile = 0; tile < Phase::kRowTiles; ++tile) {
+      ptx::TensorLoad2d(destination + tile * kTileBytes, map, row + tile * kWgmmaRows, k, full,
+                        policy);
+    }
+  } else {
+    ptx::TensorLoad2d(destination, map, k, row, full, policy);
+  }
+}
+
+// Fills one slot with kBoxes boxes of each matrix.
+template <typename Plan, typename Phase, int kBoxes>
+__device__ __forceinline__ void FillSlot(WeightStream<Plan>& stream, const PhaseMaps<Phase>& maps,
+                                         int k, int row, u64 policy) {
+  const u32 full = stream.Begin(kBoxes * Phase::kMatrices * Phase::kBoxBytes);
+  u32 destination = stream.ring.Slot(stream.next.index);
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box) {
-    ptx::TensorLoad2d(slot + box * Smem::kDownBoxBytes, stream.params.down, column + box * kBoxK,
-                      row, full, policy);
+#pragma unroll
+    for (int matrix = 0; matrix < Phase::kMatrices; ++matrix) {
+      LoadBox<Plan, Phase>(destination, *maps.maps[matrix], k + box * kBoxK, row, full, policy);
+      destination += Phase::kBoxBytes;
+    }
   }
   stream.next.Advance();
+}
+
+// All passes of a phase over k elements first_k .. first_k + Phase::kK.
+template <typename Plan, typename Phase>
+__device__ __forceinline__ void ProducePhase(WeightStream<Plan>& stream,
+                                             const PhaseMaps<Phase>& maps, int first_row,
+                                             int first_k, u64 policy) {
+  constexpr int kFullSlots = Phase::kK / Phase::kKPerSlot;
+  constexpr int kLastBoxes = CeilDiv(Phase::kK % Phase::kKPerSlot, kBoxK);
+  for (int pass = 0; pass < Phase::kPasses; ++pass) {
+    const int row = first_row + pass * Phase::kRowsPerPass;
+    for (int slot = 0; slot < kFullSlots; ++slot) {
+      FillSlot<Plan, Phase, Phase::kKPerSlot / kBoxK>(stream, maps,
+                                                      first_k + slot * Phase::kKPerSlot, row,
+                                                      policy);
+    }
+    if constexpr (kLastBoxes > 0) {
+      FillSlot<Plan, Phase, kLastBoxes>(stream, maps, first_k + kFullSlots * Phase::kKPerSlot, row,
+                                        policy);
+    }
+  }
 }
 
 template <typename Plan>
 __device__ __forceinline__ void ProduceWeights(const FfnParams& params,
                                                const WeightRing<Plan>& ring, int cluster,
                                                int rank) {
-  using Smem = FfnSmem<Plan>;
+  using Up = UpPhase<Plan>;
+  using Down = DownPhase<Plan>;
   const u64 policy = ptx::PolicyEvictFirst();
   WeightStream<Plan> stream{params, ring};
-
-  const int up_row = cluster * Smem::kChunkRows + rank * Plan::kUpRowsPerCta;
-  for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
-    const u32 full = stream.Begin(Smem::kUpSlotBytes);
-    u32 destination = ring.Slot(stream.next.index);
-#pragma unroll
-    for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
-      if constexpr (Plan::kGated) {
-        ptx::TensorLoad2d(destination, params.gate, k + box * kBoxK, up_row, full, policy);
-        destination += Smem::kUpBoxBytes;
-      }
-      ptx::TensorLoad2d(destination, params.up, k + box * kBoxK, up_row, full, policy);
-      destination += Smem::kUpBoxBytes;
-    }
-    stream.next.Advance();
-  }
-
-  constexpr int kFullSlots = Smem::kChunkRows / Plan::kDownKPerSlot;
-  constexpr int kLastBoxes = CeilDiv(Smem::kChunkRows - kFullSlots * Plan::kDownKPerSlot, kBoxK);
-  const int column = cluster * Smem::kChunkRows;
-  for (int pass = 0; pass < Plan::kDownPasses; ++pass) {
-    const int row = rank * Smem::kSliceRows + pass * Plan::kDownRowsPerPass;
-    for (int slot = 0; slot < kFullSlots; ++slot) {
-      FillDownSlot<Plan, Plan::kDownKPerSlot / kBoxK>(stream, column + slot * Plan::kDownKPerSlot,
-                                                      row, policy);
-    }
-    if constexpr (kLastBoxes > 0) {
-      FillDownSlot<Plan, kLastBoxes>(stream, column + kFullSlots * Plan::kDownKPerSlot, row,
-                                     policy);
-    }
+  const int cta = cluster * Plan::kClusterSize + rank;
+  PhaseMaps<Up> up;
+  up.maps[0] = Plan::kGated ? &params.gate : &params.up;
+  if constexpr (Plan::kGated) up.maps[1] = &params.up;
+  ProducePhase<Plan, Up>(stream, up, cta * Up::kRowsPerCta, 0, policy);
+  const PhaseMaps<Down> down = {{&params.down}};
+  if constexpr (Plan::kEdge == Edge::kGridGather) {
+    ProducePhase<Plan, Down>(stream, down, cta * Down::kRowsPerCta, 0, policy);
+  } else {
+    ProducePhase<Plan, Down>(stream, down, rank * Down::kRowsPerCta, cluster * Down::kK, policy);
   }
 }
 
-template <typename Plan>
+// All passes of a phase: the activation anew for each, rows from `row` of `map`.
+template <typename Plan, typename Phase>
 __device__ __forceinline__ void ProduceActivations(const FfnParams& params,
-                                                   const ActivationRing<Plan>& ring, int row) {
+                                                   const ActivationRing<Plan>& ring,
+                                                   RingCursor<Plan::kActivationSlots>& cursor,
+                                                   const TensorMap& map, int row) {
   using Smem = FfnSmem<Plan>;
-  RingCursor<Plan::kActivationSlots> cursor;
-  for (int k = 0; k < Plan::kHidden; k += Plan::kUpKPerSlot) {
-    WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),
-                      cursor.parity ^ 1);
-    Jitter<Plan>();
-    const u32 full = ring.Full(cursor.index);
-    ptx::MbarrierArriveExpectTx(full, Smem::kActivationSlotBytes);
+  constexpr int kBoxes = Phase::kKPerSlot / kBoxK;
+  for (int pass = 0; pass < Phase::kPasses; ++pass) {
+    for (int k = 0; k < Phase::kK; k += Phase::kKPerSlot) {
+      WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),
+                        cursor.parity ^ 1);
+      Jitter<Plan>();
+      const u32 full = ring.Full(cursor.index);
+      ptx::MbarrierArriveExpectTx(full, kBoxes * Smem::kActivationBoxBytes);
 #pragma unroll
-    for (int box = 0; box < Plan::kUpKPerSlot / kBoxK; ++box) {
-      ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, params.x,
-                        k + box * kBoxK, row, full);
+      for (int box = 0; box < kBoxes; ++box) {
+        ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, map,
+                          k + box * kBoxK, row, full);
+      }
+      cursor.Advance();
     }
-    cursor.Advance();
   }
 }
 

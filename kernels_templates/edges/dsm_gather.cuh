@@ -28,7 +28,8 @@ constexpr u32 kPushBarrier = 2;  // named barriers kPushBarrier .. + row warpgro
 template <typename Plan>
 struct DsmGather {
   using Smem = FfnSmem<Plan>;
-  static constexpr int kPushers = Min(Smem::kRowWarpgroups, Smem::kUpRowTiles);
+  using Phase = UpPhase<Plan>;
+  static constexpr int kPushers = Min(Phase::kRowWarpgroups, Phase::kRowTiles);
 
   u32 chunk;    // shared address of the cluster's chunk of h: slice of rank 0 first
   u32 arrived;  // shared address of the mbarrier
@@ -51,10 +52,10 @@ struct DsmGather {
       const u32 peer = (rank + 1 + thread) % Plan::kClusterSize;
       const u32 peer_barrier = ptx::MapToPeer(arrived, peer);
 #pragma unroll
-      for (int tile = 0; tile < Smem::kUpTiles; ++tile) {
-        const int row = (row_group + tile * Smem::kRowWarpgroups) * kWgmmaRows;
-        if (row >= Plan::kUpRowsPerCta) continue;
-        const u32 bytes = Min(kWgmmaRows, Plan::kUpRowsPerCta - row) / 8 * Smem::kGranuleBytes;
+      for (int tile = 0; tile < Phase::kTiles; ++tile) {
+        const int row = (row_group + tile * Phase::kRowWarpgroups) * kWgmmaRows;
+        if (row >= Phase::kRowsPerPass) continue;
+        const u32 bytes = Min(kWgmmaRows, Phase::kRowsPerPass - row) / 8 * Smem::kGranuleBytes;
         const u32 source = Slice(rank) + row / 8 * Smem::kGranuleBytes;
         ptx::BulkCopyToPeer(ptx::MapToPeer(source, peer), source, bytes, peer_barrier);
       }

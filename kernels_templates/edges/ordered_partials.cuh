@@ -15,10 +15,7 @@
 #define FUSEBOX_KERNELS_TEMPLATES_EDGES_ORDERED_PARTIALS_CUH_
 
 #include "kernels_templates/base/debug.cuh"
-#include "kernels_templates/epilogue/sandwich_norm.cuh"
-#include "kernels_templates/mma/ffn_phases.cuh"
-#include "kernels_templates/prologue/normalized_rows.cuh"
-#include "kernels_templates/ptx/convert.cuh"
+#include "kernels_templates/epilogue/outputs.cuh"
 #include "kernels_templates/ptx/global_memory.cuh"
 
 namespace fusebox {
@@ -27,26 +24,18 @@ constexpr int kCombinerWarps = 2;
 
 template <typename Plan>
 struct OrderedPartials {
-  using Smem = FfnSmem<Plan>;
+  using Phase = DownPhase<Plan>;
+  using Units = Outputs<Plan>;
   using Workspace = FfnWorkspace<Plan>;
-  // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's
-  // fragments for 8 tokens (one block): 32 lanes x 16 bytes.
-  // Units of a pass are numbered block * kPassStrips + strip.
-  static constexpr int kWarps = Plan::kConsumerWarpgroups * 4;
-  static constexpr int kBlocks = Plan::kTokenTile / 8;
-  static constexpr int kPassStrips = Smem::kDownTiles * kWarps;
-  static constexpr int kPassUnits = kPassStrips * kBlocks;
-  static constexpr int kUnits = Plan::kDownPasses * kPassUnits;
-  // Units of all CTAs that make 8 tokens' outputs: 16 rows each.
-  static constexpr int kBlockUnits =
-      Plan::kClusterSize * Plan::kDownPasses * CeilDiv(Plan::kDownRowsPerPass, 16);
+  static constexpr int kWarps = Units::kWarps;
+  static constexpr int kPassUnits = Units::kPassUnits;
   static constexpr int kBatch = Min(Plan::kNumClusters, 16);  // loads in flight a lane
-  static_assert(Plan::kClusterSize * kUnits <=
+  static_assert(Plan::kClusterSize * Phase::kPasses * kPassUnits <=
                     Workspace::kCounterBytes / 4 - Workspace::kBlockCounters,
                 "counters_fit: more units than counters");
 
   const FfnParams& params;
-  const NormalizedRows<Plan>& rows;
+  Units outputs;
   u32 stored;  // shared address of the mbarriers, one for each pass but the last
   u32 cluster;
   u32 rank;
@@ -54,51 +43,35 @@ struct OrderedPartials {
 
   // One thread, before the CTA's barriers are used.
   __device__ __forceinline__ void Init() const {
-    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass)
+    for (u32 pass = 0; pass + 1 < Phase::kPasses; ++pass)
       ptx::MbarrierInit(stored + pass * 8, kWarps);
   }
 
   __device__ __forceinline__ u32* Counter(u32 pass, u32 unit) const {
     return params.workspace + Workspace::kCounters / 4 +
-           (rank * Plan::kDownPasses + pass) * kPassUnits + unit;
+           (rank * Phase::kPasses + pass) * kPassUnits + unit;
   }
   __device__ __forceinline__ Float4* Partial(u32 of_cluster, u32 pass, u32 unit) const {
     auto* partials = reinterpret_cast<Float4*>(params.workspace + Workspace::kPartials / 4);
     const u32 cta = of_cluster * Plan::kClusterSize + rank;
-    return partials + ((cta * Plan::kDownPasses + pass) * kPassUnits + unit) * kWarpThreads + lane;
+    return partials + ((cta * Phase::kPasses + pass) * kPassUnits + unit) * kWarpThreads + lane;
   }
-  // This lane's two tokens of a unit are token, token + 1.
-  __device__ __forceinline__ u32 Token(u32 unit) const {
-    return unit / kPassStrips * 8 + lane % 4 * 2;
-  }
-  // First row of a unit in its pass: the warp's place in its warpgroup decides which 16 of the
-  // tile's 64 rows.
-  __device__ __forceinline__ static u32 RowInPass(u32 unit) {
-    const u32 strip = unit % kPassStrips;
-    const u32 warp = strip % kWarps;
-    return (warp / 4 + strip / kWarps * Plan::kConsumerWarpgroups) * kWgmmaRows + warp % 4 * 16;
-  }
-  __device__ __forceinline__ bool Exists(u32 unit) const {
-    return RowInPass(unit) < Plan::kDownRowsPerPass && unit / kPassStrips * 8 < params.tokens;
-  }
-
   // Consumer warps: leave the pass's sums, and say so (the last pass: finish the own units at
   // once).
-  __device__ __forceinline__ void StorePass(const DownAccumulators<Plan>& sums, u32 pass,
-                                            u32 warp) const {
+  __device__ __forceinline__ void StorePass(const DownSums<Plan>& sums, u32 pass, u32 warp) const {
 #pragma unroll
-    for (int tile = 0; tile < Smem::kDownTiles; ++tile) {
+    for (int tile = 0; tile < Phase::kTiles; ++tile) {
 #pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
-        const u32 unit = block * kPassStrips + tile * kWarps + warp;
-        if (!Exists(unit) || Token(unit) >= params.tokens) continue;
-        const float* v = &sums.values[tile][4 * block];
+      for (int block = 0; block < Units::kBlocks; ++block) {
+        const u32 unit = Units::Unit(tile, block, warp);
+        if (!outputs.Exists(unit) || outputs.Token(unit) >= params.tokens) continue;
+        const float* v = &sums.values[0][tile][4 * block];
         ptx::StoreThroughL2(Partial(cluster, pass, unit), {v[0], v[1], v[2], v[3]});
       }
     }
     __syncwarp();
-    if (pass + 1 == Plan::kDownPasses) {
-      FinishUnits<Smem::kDownTiles * kBlocks>(pass, warp, kWarps);
+    if (pass + 1 == Phase::kPasses) {
+      FinishUnits<Phase::kTiles * Units::kBlocks>(pass, warp, kWarps);
     } else if (lane == 0) {
       ptx::MbarrierArrive(stored + pass * 8);
     }
@@ -106,7 +79,7 @@ struct OrderedPartials {
 
   // Combiner warps 0 .. kCombinerWarps - 1: finish all passes but the last.
   __device__ __forceinline__ void FinishPasses(u32 combiner) const {
-    for (u32 pass = 0; pass + 1 < Plan::kDownPasses; ++pass) {
+    for (u32 pass = 0; pass + 1 < Phase::kPasses; ++pass) {
       WaitBarrier<Plan>(SpinSite::kPartialsStored, params.workspace, stored + pass * 8, 0);
       FinishUnits<kPassUnits / kCombinerWarps>(pass, combiner, kCombinerWarps);
     }
@@ -119,13 +92,12 @@ struct OrderedPartials {
     Jitter<Plan>();
     for (u32 done = 0; done < kCount; done += kWarpThreads) {
       const u32 unit = first + (done + lane) * step;
-      const bool draws = done + lane < kCount && Exists(unit);
+      const bool draws = done + lane < kCount && outputs.Exists(unit);
       u32 last = __ballot_sync(0xffffffffu, draws && Arrive(pass, unit));
       while (last != 0) {
         const u32 finished = first + (done + __ffs(last) - 1) * step;
-        WriteUnit(pass, finished);
-        if constexpr (Plan::kResidualMode == ResidualMode::kSandwich)
-          SandwichNorm<Plan>{params, lane}.Arrive(finished / kPassStrips, kBlockUnits);
+        SumUnit(pass, finished);
+        outputs.FinishUnit(finished, Plan::kClusterSize);
         last &= last - 1;
       }
     }
@@ -147,9 +119,8 @@ struct OrderedPartials {
   }
 
   // Adds the unit's partial sums in cluster order and writes the outputs.
-  __device__ __forceinline__ void WriteUnit(u32 pass, u32 unit) const {
-    const u32 token = Token(unit);
-    if (token >= params.tokens) return;
+  __device__ __forceinline__ void SumUnit(u32 pass, u32 unit) const {
+    if (outputs.Token(unit) >= params.tokens) return;
     Float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
     for (u32 from = 0; from < Plan::kNumClusters; from += kBatch) {
       Float4 parts[kBatch];
@@ -167,35 +138,7 @@ struct OrderedPartials {
         sum.w += parts[i].w;
       }
     }
-    const u32 in_pass = RowInPass(unit) + lane / 4;
-    const u32 row = rank * Smem::kSliceRows + pass * Plan::kDownRowsPerPass + in_pass;
-    if (in_pass < Plan::kDownRowsPerPass && row < Plan::kHidden) {
-      WriteOutput(token, row, sum.x);
-      WriteOutput(token + 1, row, sum.y);
-    }
-    if (in_pass + 8 < Plan::kDownRowsPerPass && row + 8 < Plan::kHidden) {
-      WriteOutput(token, row + 8, sum.z);
-      WriteOutput(token + 1, row + 8, sum.w);
-    }
-  }
-
-  __device__ __forceinline__ void WriteOutput(u32 token, u32 row, float value) const {
-    if (token >= params.tokens) return;
-    if constexpr (Plan::kDownBias) value += ptx::Widen<Plan::kDType>(params.down_bias[row]);
-    u16 bits = ptx::Narrow<Plan::kDType>(value);
-    if constexpr (Plan::kResidualMode == ResidualMode::kAddAfter) {
-      const u16 residual = params.residual[token * params.residual_stride + row];
-      bits = ptx::Narrow<Plan::kDType>(ptx::Widen<Plan::kDType>(bits) +
-                                       ptx::Widen<Plan::kDType>(residual));
-    } else if constexpr (Plan::kResidualMode == ResidualMode::kAddBeforeNorm) {
-      // All clusters have read x and residual by now, so residual_out may be residual.
-      params.residual_out[token * params.residual_out_stride + row] =
-          rows.Row(Workspace::kSums, token)[row];
-    } else if constexpr (Plan::kResidualMode == ResidualMode::kSandwich) {
-      SandwichNorm<Plan>{params, lane}.Output(token)[row] = bits;
-      return;
-    }
-    params.y[token * params.y_stride + row] = bits;
+    outputs.WriteUnit(pass, unit, sum);
   }
 };
 

@@ -1,12 +1,11 @@
-// h = act(gate) * up, rounded to the dtype, written to this CTA's slice of the cluster's chunk in
-// shared memory. Layout of the chunk: granules of 8 columns; a granule is token_tile rows of 16
-// bytes (wgmma core matrices without swizzle), so every CTA's slice is contiguous and can be pushed
-// whole.
+// h = act(gate) * up, rounded to the dtype, written to this CTA's slice in shared memory. Layout:
+// granules of 8 columns of h; a granule is token_tile rows of 16 bytes (wgmma core matrices without
+// swizzle), so every CTA's slice is contiguous and can be handed on whole.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_INTERMEDIATE_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_INTERMEDIATE_CUH_
 
 #include "kernels_templates/epilogue/activation.cuh"
-#include "kernels_templates/mma/ffn_phases.cuh"
+#include "kernels_templates/mma/phase_pass.cuh"
 #include "kernels_templates/ptx/shared_memory.cuh"
 
 namespace fusebox {
@@ -19,6 +18,9 @@ template <typename Plan>
 __device__ __forceinline__ float RoundAsEngine(float value) {
   return Plan::kRounding == Rounding::kEngine ? ptx::Round<Plan::kDType>(value) : value;
 }
+
+template <typename Plan>
+using UpSums = Accumulators<Plan, UpPhase<Plan>>;
 
 // The biases of a row of gate (plain: of up) and of up; 0 where the op has none or the row is none.
 struct UpBiases {
@@ -40,7 +42,7 @@ __device__ __forceinline__ UpBiases LoadUpBiases(const FfnParams& params, u32 ro
 }
 
 template <typename Plan>
-__device__ __forceinline__ float IntermediateValue(const UpAccumulators<Plan>& sums, int tile,
+__device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int tile,
                                                    int element, const UpBiases& biases) {
   const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation>(
       RoundAsEngine<Plan>(sums.values[0][tile][element] + biases.first)));
@@ -52,17 +54,18 @@ __device__ __forceinline__ float IntermediateValue(const UpAccumulators<Plan>& s
 // `slice` is the shared address of this CTA's first granule, `first_row` its intermediate row.
 template <typename Plan>
 __device__ __forceinline__ void StoreIntermediate(const FfnParams& params,
-                                                  const UpAccumulators<Plan>& sums, u32 slice,
+                                                  const UpSums<Plan>& sums, u32 slice,
                                                   u32 first_row, u32 row_group) {
   using Smem = FfnSmem<Plan>;
+  using Phase = UpPhase<Plan>;
   const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;
   const u32 lane = threadIdx.x % kWarpThreads;
 #pragma unroll
-  for (int tile = 0; tile < Smem::kUpTiles; ++tile) {
+  for (int tile = 0; tile < Phase::kTiles; ++tile) {
     // First of the warp's 16 rows.
-    const u32 row = (row_group + tile * Smem::kRowWarpgroups) * kWgmmaRows + warp * 16;
-    if (row >= Plan::kUpRowsPerCta) continue;
-    const bool both = row + 8 < Plan::kUpRowsPerCta;  // the lower 8 rows exist too
+    const u32 row = (row_group + tile * Phase::kRowWarpgroups) * kWgmmaRows + warp * 16;
+    if (row >= Phase::kRowsPerPass) continue;
+    const bool both = row + 8 < Phase::kRowsPerPass;  // the lower 8 rows exist too
     const UpBiases upper_biases = LoadUpBiases<Plan>(params, first_row + row + lane / 4);
     const UpBiases lower_biases = LoadUpBiases<Plan>(params, first_row + row + 8 + lane / 4);
 #pragma unroll

@@ -1,17 +1,14 @@
-// The ffn kernel, dataflow "dsm gather": see src/plan/fusion_plan.h for the partition.
-// Roles: warpgroup 0 produces and finishes (warp 0 weights, warp 1 activations, warps 2 and 3 the
-// outputs of earlier passes), the others normalise the rows where the op has a norm, then consume.
+// The ffn kernel, in the dataflow that the plan names.
+// Roles: warpgroup 0 produces (warp 0 weights, warp 1 activations; warps 2 and 3 combine outputs
+// where the dataflow has that), the others normalise the rows where the op has a norm, then consume.
 // PDL contract: before griddepcontrol.wait only weights and biases are read; activations, residual,
 // workspace and y come after it, in every thread.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 
-#include "kernels_templates/copy/ffn_producers.cuh"
-#include "kernels_templates/edges/dsm_gather.cuh"
-#include "kernels_templates/edges/ordered_partials.cuh"
-#include "kernels_templates/epilogue/intermediate.cuh"
-#include "kernels_templates/mma/ffn_phases.cuh"
-#include "kernels_templates/mma/k_group_sum.cuh"
+#include "kernels_templates/kernels/ffn_dsm_gather.cuh"
+#include "kernels_templates/kernels/ffn_grid_gather.cuh"
+#include "kernels_templates/ptx/registers.cuh"
 
 namespace fusebox {
 
@@ -29,72 +26,31 @@ __device__ __forceinline__ WarpRole RoleOf(u32 warp) {
                      : WarpRole::kCombiner;
 }
 
+template <Edge kEdge, typename Plan>
+struct FlowOf;
 template <typename Plan>
-struct FfnRings {
-  WeightRing<Plan> weights;
-  ActivationRing<Plan> activations;
-  DsmGather<Plan> gather;
-  u32 stored;
-  u32 exchange;
-  u32 scratch;
-  u32 rows_ready;
-
-  __device__ __forceinline__ explicit FfnRings(u32 base)
-      : weights{base + FfnSmem<Plan>::kRing, base + FfnSmem<Plan>::kBarriers},
-        activations{base + FfnSmem<Plan>::kActivations,
-                    base + FfnSmem<Plan>::kBarriers + Plan::kRingSlots * 16},
-        gather{base + FfnSmem<Plan>::kIntermediate,
-               base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16},
-        stored(base + FfnSmem<Plan>::kBarriers + (Plan::kRingSlots + Plan::kActivationSlots) * 16 +
-               8),
-        exchange(base + FfnSmem<Plan>::kExchange),
-        scratch(base + FfnSmem<Plan>::kScratch),
-        rows_ready(stored + (Plan::kDownPasses - 1) * 8) {}
+struct FlowOf<Edge::kDsmGather, Plan> {
+  using Type = DsmGatherFlow<Plan>;
+};
+template <typename Plan>
+struct FlowOf<Edge::kGridGather, Plan> {
+  using Type = GridGatherFlow<Plan>;
 };
 
-template <typename Plan>
-__device__ __forceinline__ void RunConsumer(const FfnParams& params, const FfnRings<Plan>& rings,
-                                            const OrderedPartials<Plan>& partials,
-                                            const NormalizedRows<Plan>& rows, u32 rank) {
-  using Smem = FfnSmem<Plan>;
-  const u32 warp = threadIdx.x / kWarpThreads - 4;
-  const u32 warpgroup = warp / 4;
-  const u32 row_group = warpgroup % Smem::kRowWarpgroups;
-  const u32 k_group = warpgroup / Smem::kRowWarpgroups;
-  ptx::ClusterWait();  // peers' barriers are initialised
-  if constexpr (Plan::kHasNorm) {
-    ptx::GridDependencyWait();  // x is the previous kernel's output
-    rows.Produce(threadIdx.x - kWarpgroupThreads);
-  }
-
-  WeightReader<Plan> weights{rings.weights};
-  {
-    ActivationReader<Plan> activations{rings.activations};
-    UpAccumulators<Plan> sums;
-    RunUpPhase<Plan>(sums, weights, activations, row_group, k_group, params.workspace);
-    SumOverKGroups<Plan>(sums, rings.exchange, row_group, k_group);
-    if (k_group == 0 && row_group < DsmGather<Plan>::kPushers) {
-      const u32 first_row = partials.cluster * Smem::kChunkRows + rank * Plan::kUpRowsPerCta;
-      StoreIntermediate<Plan>(params, sums, rings.gather.Slice(rank), first_row, row_group);
-      rings.gather.Push(rank, row_group);
-    }
-  }
-  rings.gather.Wait(params.workspace);
-  ptx::ClusterArrive();       // all slices have come: peers may leave
-  ptx::GridDependencyWait();  // the workspace and y are ours from here
-  if constexpr (Plan::kHasNorm) rows.Wait();
-
-  for (u32 pass = 0; pass < Plan::kDownPasses; ++pass) {
-    DownAccumulators<Plan> sums;
-    RunDownPass<Plan>(sums, weights, rings.gather.chunk, warpgroup, params.workspace);
-    Jitter<Plan>();
-    partials.StorePass(sums, pass, warp);
-  }
+template <typename Plan, typename Flow>
+__device__ __forceinline__ void RunProducers(const FfnCta<Plan>& cta, const Flow& flow,
+                                             WarpRole role) {
+  // Thread 0 initialised the barriers itself, so the weight stream need not wait for anybody.
+  if (role == WarpRole::kWeightProducer && cta.lane == 0)
+    ProduceWeights<Plan>(cta.params, cta.weights, cta.cluster, cta.rank);
+  ptx::ClusterWait();
+  if (role == WarpRole::kActivationProducer && cta.lane == 0) flow.ProduceActivations();
+  if (role == WarpRole::kCombiner) flow.CombineOutputs(threadIdx.x / kWarpThreads - 2);
+  ptx::ClusterArrive();
 }
 
 template <typename Plan>
 __device__ __forceinline__ void RunFfn(const FfnParams& params) {
-  using Smem = FfnSmem<Plan>;
   const WarpRole role = RoleOf(threadIdx.x / kWarpThreads);
   if (params.tokens == 0) {  // nothing to do, but the PDL chain must hold
     if (threadIdx.x == 0) ptx::LaunchDependents();
@@ -105,47 +61,27 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
   extern __shared__ unsigned char dynamic_smem[];
   const u32 base = (ptx::SharedAddress(dynamic_smem) + kSmemAlignment - 1) &
                    ~static_cast<u32>(kSmemAlignment - 1);
-  const FfnRings<Plan> rings(base);
-  const u32 rank = ptx::ClusterCtaRank();
-  const u32 cluster = blockIdx.x / Plan::kClusterSize;
-  const u32 lane = threadIdx.x % kWarpThreads;
-  const NormalizedRows<Plan> rows{params, rings.rows_ready, rings.scratch, cluster, rank};
-  const OrderedPartials<Plan> partials{params, rows, rings.stored, cluster, rank, lane};
+  const FfnCta<Plan> cta(params, base);
+  const typename FlowOf<Plan::kEdge, Plan>::Type flow(cta);
 
   if (threadIdx.x == 0) {
-    rings.weights.Init(Plan::kConsumerWarpgroups * 4);
-    rings.activations.Init(Plan::kConsumerWarpgroups * 4);
-    rings.gather.Init();
-    partials.Init();
-    if (Plan::kHasNorm) rows.Init();
+    cta.InitBarriers();
+    flow.InitBarriers();
     ptx::FenceMbarrierInit();
     ptx::LaunchDependents();
   }
   ptx::ClusterArrive();  // thread 0's inits are released to the cluster
 
   if (role == WarpRole::kConsumer) {
-    RunConsumer<Plan>(params, rings, partials, rows, rank);
+    if constexpr (Plan::kConsumerRegisters > 0) ptx::RequestRegisters<Plan::kConsumerRegisters>();
+    ptx::ClusterWait();  // peers' barriers are initialised
+    cta.PrepareRows();
+    flow.Consume();
   } else {
-    // Thread 0 initialised the barriers itself, so the weight stream need not wait for anybody.
-    if (role == WarpRole::kWeightProducer && lane == 0)
-      ProduceWeights<Plan>(params, rings.weights, cluster, rank);
-    ptx::ClusterWait();
-    if (role == WarpRole::kActivationProducer && lane == 0) {
-      if constexpr (Plan::kHasNorm) {
-        rows.WaitForCopies();
-        ProduceActivations<Plan>(params, rings.activations, cluster * Plan::kTokenTile);
-      } else {
-        ptx::GridDependencyWait();  // x is the previous kernel's output
-        ProduceActivations<Plan>(params, rings.activations, 0);
-      }
-    }
-    if (role == WarpRole::kCombiner) {
-      ptx::GridDependencyWait();
-      partials.FinishPasses(threadIdx.x / kWarpThreads - 2);
-    }
-    ptx::ClusterArrive();
+    if constexpr (Plan::kProducerRegisters > 0) ptx::ReleaseRegisters<Plan::kProducerRegisters>();
+    RunProducers<Plan>(cta, flow, role);
   }
-  ptx::ClusterWait();  // no CTA leaves before every peer has its slice
+  ptx::ClusterWait();  // no CTA leaves before every peer has what it was sent
 }
 
 }  // namespace fusebox

@@ -1,45 +1,49 @@
-// Adds the phase-1 sums of warpgroups that split k: groups 1.. leave theirs in shared memory, group
-// 0 adds them in order. Ordering: generic stores, then a named barrier of all consumer threads (id
-// kKGroupBarrier), then generic loads.
+// Adds the sums of warpgroups that split a phase's k: groups 1.. leave theirs in shared memory,
+// group 0 adds them in order. Ordering: generic stores, then a named barrier of all consumer threads
+// (id kKGroupBarrier), then generic loads; where the space is used again, the same barrier before.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_MMA_K_GROUP_SUM_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_MMA_K_GROUP_SUM_CUH_
 
-#include "kernels_templates/mma/ffn_phases.cuh"
+#include "kernels_templates/mma/phase_pass.cuh"
 #include "kernels_templates/ptx/shared_memory.cuh"
 
 namespace fusebox {
 
-constexpr u32 kKGroupBarrier = 1;  // named barrier: all consumer threads, once
+constexpr u32 kKGroupBarrier = 1;  // named barrier: all consumer threads
 
-template <typename Plan>
-__device__ __forceinline__ void SumOverKGroups(UpAccumulators<Plan>& sums, u32 exchange,
-                                               u32 row_group, u32 k_group) {
-  if constexpr (Plan::kUpKWarpgroups > 1) {
-    using Smem = FfnSmem<Plan>;
+template <typename Plan, typename Phase>
+__device__ __forceinline__ void SumOverKGroups(Accumulators<Plan, Phase>& sums, u32 exchange,
+                                               WarpgroupShare share) {
+  if constexpr (Phase::kKWarpgroups > 1) {
+    constexpr u32 kThreads = Plan::kConsumerWarpgroups * kWarpgroupThreads;
     constexpr int kBlocks = Plan::kTokenTile / 8;
-    constexpr int kFragments = Smem::kUpMatrices * Smem::kUpTiles * kBlocks;  // of one thread
+    constexpr int kFragments = Phase::kMatrices * Phase::kTiles * kBlocks;  // of one thread
     const u32 thread = threadIdx.x % kWarpgroupThreads;
     const auto address = [&](u32 group, int fragment) {
-      const u32 owner = (group - 1) * Smem::kRowWarpgroups + row_group;
+      const u32 owner = (group - 1) * Phase::kRowWarpgroups + share.row_group;
       return exchange +
              ((owner * kFragments + fragment) * kWarpgroupThreads + thread) * kFragmentBytes;
     };
-    if (k_group > 0) {
+    const auto values = [&](int fragment) {
+      return &sums.values[fragment / (Phase::kTiles * kBlocks)][fragment / kBlocks % Phase::kTiles]
+                         [fragment % kBlocks * 4];
+    };
+    // Grid gather sums more than once; what was left before has been read by all.
+    if constexpr (Plan::kEdge == Edge::kGridGather) ptx::NamedBarrier(kKGroupBarrier, kThreads);
+    if (share.k_group > 0) {
 #pragma unroll
       for (int f = 0; f < kFragments; ++f) {
-        const float* v = &sums.values[f / (Smem::kUpTiles * kBlocks)][f / kBlocks % Smem::kUpTiles]
-                                     [f % kBlocks * 4];
-        ptx::StoreShared(address(k_group, f), {v[0], v[1], v[2], v[3]});
+        const float* v = values(f);
+        ptx::StoreShared(address(share.k_group, f), {v[0], v[1], v[2], v[3]});
       }
     }
-    ptx::NamedBarrier(kKGroupBarrier, Plan::kConsumerWarpgroups * kWarpgroupThreads);
-    if (k_group == 0) {
+    ptx::NamedBarrier(kKGroupBarrier, kThreads);
+    if (share.k_group == 0) {
 #pragma unroll
-      for (int group = 1; group < Plan::kUpKWarpgroups; ++group) {
+      for (int group = 1; group < Phase::kKWarpgroups; ++group) {
 #pragma unroll
         for (int f = 0; f < kFragments; ++f) {
-          float* v = &sums.values[f / (Smem::kUpTiles * kBlocks)][f / kBlocks % Smem::kUpTiles]
-                                 [f % kBlocks * 4];
+          float* v = values(f);
           const Float4 other = ptx::LoadShared(address(group, f));
           v[0] += other.x;
           v[1] += other.y;

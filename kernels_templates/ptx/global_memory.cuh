@@ -51,6 +51,14 @@ __device__ __forceinline__ u32 LoadRelaxed(const u32* pointer) {
   return value;
 }
 
+// A word that other CTAs release: what they wrote before is visible after (PTX ISA 9.7.9.8,
+// ld.acquire).
+__device__ __forceinline__ u32 LoadAcquire(const u32* pointer) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(pointer) : "memory");
+  return value;
+}
+
 // Returns the value before. Earlier writes that this thread knows of are visible to whoever draws a
 // later value, and theirs to us (PTX ISA 9.7.13.5, atom.acq_rel).
 __device__ __forceinline__ u32 AddAcquireRelease(u32* pointer, u32 value) {

@@ -23,8 +23,9 @@ __device__ __forceinline__ void WgmmaWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// Matrix descriptor, K-major operand under 128-byte swizzle: rows of 128 bytes, groups of 8 rows
-// 1024 bytes apart. `address` may point at any of the four 32-byte k16 steps inside the first row.
+// Matrix descriptor under 128-byte swizzle: lines of 128 bytes, groups of 8 lines 1024 bytes apart.
+// K-major operand: a line is 64 k elements of a row; `address` may point at any of the four 32-byte
+// k16 steps inside the first line. Row-major: a line is a k of 64 rows; a k16 step is 16 lines.
 __device__ __forceinline__ u64 DescribeSwizzled128(u32 address) {
   return (static_cast<u64>(address & 0x3ffff) >> 4) | (1ull << 16) |
          (static_cast<u64>(1024 >> 4) << 32) | (1ull << 62);
@@ -37,23 +38,29 @@ __device__ __forceinline__ u64 DescribeCoreMatrices(u32 address, u32 k_stride) {
          (static_cast<u64>(128 >> 4) << 32);
 }
 
+// What is contiguous in operand A: k, or the rows.
+enum class AMajor { kK = 0, kRows = 1 };
+
 // d = a * b + (accumulate ? d : 0). kColumns is wgmma's N: the token tile.
-template <DType kDType, int kColumns>
+template <DType kDType, int kColumns, AMajor kAMajor>
 __device__ void Wgmma(float (&d)[kColumns / 2], u64 a, u64 b, u32 accumulate);
 
 // One definition of it. REGISTERS names the accumulators %0 ..., A, B and P the operands after
-// them.
-#define FUSEBOX_WGMMA(DTYPE, TYPES, COLUMNS, REGISTERS, A, B, P, ...)                          \
-  template <>                                                                                  \
-  __device__ __forceinline__ void Wgmma<DTYPE, COLUMNS>(float(&d)[COLUMNS / 2], u64 a, u64 b,  \
-                                                        u32 accumulate) {                      \
-    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, " P                                       \
-                 ", 0;\n"                                                                      \
-                 " wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." TYPES " {" REGISTERS \
-                 "}, " A ", " B ", p, 1, 1, 0, 0;\n}"                                          \
-                 : __VA_ARGS__                                                                 \
-                 : "l"(a), "l"(b), "r"(accumulate));                                           \
+// them; MAJOR is A's, TRANSPOSE the same as the instruction says it.
+#define FUSEBOX_WGMMA_ONE(DTYPE, TYPES, MAJOR, TRANSPOSE, COLUMNS, REGISTERS, A, B, P, ...)        \
+  template <>                                                                                      \
+  __device__ __forceinline__ void Wgmma<DTYPE, COLUMNS, MAJOR>(float(&d)[COLUMNS / 2], u64 a,      \
+                                                               u64 b, u32 accumulate) {            \
+    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, " P                                           \
+                 ", 0;\n"                                                                          \
+                 " wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." TYPES " {" REGISTERS     \
+                 "}, " A ", " B ", p, 1, 1, " TRANSPOSE ", 0;\n}"                                  \
+                 : __VA_ARGS__                                                                     \
+                 : "l"(a), "l"(b), "r"(accumulate));                                               \
   }
+#define FUSEBOX_WGMMA(DTYPE, TYPES, ...)                               \
+  FUSEBOX_WGMMA_ONE(DTYPE, TYPES, AMajor::kK, "0", __VA_ARGS__)        \
+  FUSEBOX_WGMMA_ONE(DTYPE, TYPES, AMajor::kRows, "1", __VA_ARGS__)
 
 #define FUSEBOX_WGMMA_8(DTYPE, TYPES)                                                        \
   FUSEBOX_WGMMA(DTYPE, TYPES, 8, "%0, %1, %2, %3", "%4", "%5", "%6", "+f"(d[0]), "+f"(d[1]), \
@@ -116,6 +123,7 @@ FUSEBOX_WGMMA_128(DType::kFp16, "f16.f16")
 #undef FUSEBOX_WGMMA_128
 
 #undef FUSEBOX_WGMMA
+#undef FUSEBOX_WGMMA_ONE
 
 }  // namespace fusebox::ptx
 

@@ -17,9 +17,13 @@ struct FfnWorkspace {
   static constexpr int kReportBytes = 1024;
   static constexpr int kCounterBytes = 64512;  // one word a unit, and
   static constexpr int kBlockCounters = 16;    // the last ones for blocks of 8 tokens (sandwich)
-  static constexpr i64 kCtaPartialBytes = i64{Plan::kDownPasses} * Plan::kConsumerWarpgroups *
-                                          Smem::kDownTiles * (Plan::kTokenTile / 8) *
-                                          kWarpgroupThreads * kFragmentBytes;
+  // Fp32 partial sums of one CTA; with grid gather the sums are whole, and h is here.
+  static constexpr i64 kCtaPartialBytes =
+      Smem::kGrid ? 0
+                  : i64{Plan::kDownPasses} * Plan::kConsumerWarpgroups * Smem::Down::kTiles *
+                        (Plan::kTokenTile / 8) * kWarpgroupThreads * kFragmentBytes;
+  static constexpr i64 kGatheredBytes =
+      Smem::kGrid ? i64{Plan::kTokenTile} * Plan::kIntermediate * 2 : 0;
   static constexpr i64 kRowsBytes = i64{Plan::kTokenTile} * Plan::kHidden * 2;  // tokens' rows
   static constexpr bool kHasNorm = Plan::kNorm != Norm::kNone;
   static constexpr bool kHasSums = Plan::kResidualMode == ResidualMode::kAddBeforeNorm;
@@ -27,9 +31,10 @@ struct FfnWorkspace {
 
   static constexpr i64 kCounters = kReportBytes;
   static constexpr i64 kPartials = kCounters + kCounterBytes;
-  // Each cluster's own copy of the normalised rows, and of x + residual where y needs it later.
-  static constexpr i64 kNormalized =
+  static constexpr i64 kGathered =
       kPartials + kCtaPartialBytes * Plan::kClusterSize * Plan::kNumClusters;
+  // Each cluster's own copy of the normalised rows, and of x + residual where y needs it later.
+  static constexpr i64 kNormalized = kGathered + kGatheredBytes;
   static constexpr i64 kSums = kNormalized + (kHasNorm ? kRowsBytes * Plan::kNumClusters : 0);
   // The op's output before its own norm.
   static constexpr i64 kOutputs = kSums + (kHasSums ? kRowsBytes * Plan::kNumClusters : 0);

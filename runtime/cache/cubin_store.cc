@@ -124,7 +124,8 @@ std::vector<CacheEntryReport> ReportEntries(const std::vector<std::string>& root
         if (meta.ok() && meta->digest != digest) {
           meta = absl::DataLossError(absl::StrCat("the entry says it is ", meta->digest));
         }
-        CacheEntryReport report{.root = root, .digest = digest, .status = meta.status()};
+        CacheEntryReport report{
+            .root = root, .digest = digest, .folder = folder, .status = meta.status()};
         if (meta.ok()) {
           report.meta = *std::move(meta);
           report.text_fault = std::move(text_fault);

@@ -24,6 +24,7 @@ namespace fusebox {
 struct CacheEntryReport {
   std::string root;
   std::string digest;
+  std::string folder;   // the entry's files
   EntryMeta meta;       // empty fields where `status` is not OK
   int64_t bytes = 0;    // all files of the entry
   absl::Status status;  // OK; IsStale: another build's; DataLoss: corrupted; else unreadable

@@ -22,6 +22,7 @@ Json MetaJson(const EntryMeta& meta) {
       {"launch",
        {{"grid_ctas", meta.launch.grid_ctas},
         {"cluster_size", meta.launch.cluster_size},
+        {"cooperative", meta.launch.cooperation == Cooperation::kGrid},
         {"threads", meta.launch.threads},
         {"dynamic_smem_bytes", meta.launch.dynamic_smem_bytes}}},
       {"workspace_bytes", meta.workspace_bytes},
@@ -106,6 +107,9 @@ bool ReadMeta(const Json& json, EntryMeta* meta) {
   FieldReader launch = top.Inner("launch");
   launch.ReadInteger("grid_ctas", &meta->launch.grid_ctas);
   launch.ReadInteger("cluster_size", &meta->launch.cluster_size);
+  bool is_cooperative = false;
+  launch.Read("cooperative", &is_cooperative);
+  meta->launch.cooperation = is_cooperative ? Cooperation::kGrid : Cooperation::kCluster;
   launch.ReadInteger("threads", &meta->launch.threads);
   launch.ReadInteger("dynamic_smem_bytes", &meta->launch.dynamic_smem_bytes);
   FieldReader resources = top.Inner("resources");

@@ -105,6 +105,19 @@ absl::Status WriteNewFile(const std::string& path, std::string_view bytes) {
   return absl::OkStatus();
 }
 
+absl::Status AppendToFile(const std::string& path, std::string_view bytes) {
+  UniqueFile file(OpenRetrying(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK));
+  if (file.get() < 0) return FileError("opening", path, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return FileError("looking at", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return absl::DataLossError(absl::StrCat("writing ", path, ": it is no regular file"));
+  }
+  FUSEBOX_RETURN_IF_ERROR(WriteAll(file.get(), bytes, path));
+  if (file.Close() != 0) return FileError("closing", path, errno);
+  return absl::OkStatus();
+}
+
 absl::Status SyncFolder(const std::string& path) {
   UniqueFile folder(OpenRetrying(path, O_RDONLY | O_DIRECTORY));
   if (folder.get() < 0) return FileError("opening", path, errno);

@@ -19,6 +19,9 @@ namespace fusebox {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Creates `path`, which must not exist; written, fsynced and closed, each checked.
 absl::Status WriteNewFile(const std::string& path, std::string_view bytes);
+// Adds `bytes` at the end of `path`, made if it is not there, in one write, so that several writers
+// do not mix. No bytes: only whether it can be done.
+absl::Status AppendToFile(const std::string& path, std::string_view bytes);
 absl::Status SyncFolder(const std::string& path);
 // Creates the folder and those above it.
 absl::Status MakeFolders(const std::string& path);

@@ -156,6 +156,9 @@ absl::StatusOr<Config> ReadConfig(const Environment& environment) {
   config.device_profile = environment.Get("FUSEBOX_DEVICE_PROFILE");
   config.log_file = environment.Get("FUSEBOX_LOG_FILE");
   config.dump_dir = environment.Get("FUSEBOX_DUMP_DIR");
+  config.record_file = environment.Get("FUSEBOX_RECORD");
+  config.force_plan = environment.Get("FUSEBOX_FORCE_PLAN");
+  config.template_dir = environment.Get("FUSEBOX_TEMPLATE_DIR");
   config.toolkit_places = PlacesOf(environment);
   config.warnings = UnknownNames(environment);
   return config;

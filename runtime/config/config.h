@@ -47,8 +47,11 @@ struct Config {
   LogLevel log_level = LogLevel::kWarn;
   std::string log_file;  // empty: stderr
   PdlMode pdl = PdlMode::kOn;
-  int shadow_period = 0;  // launches of a binding from one comparison to the next; 0: none
-  std::string dump_dir;   // empty: no dumps
+  int shadow_period = 0;     // launches of a binding from one comparison to the next; 0: none
+  std::string dump_dir;      // empty: no dumps
+  std::string record_file;   // empty: nothing is recorded
+  std::string force_plan;    // plans, or "@" and the file that holds them; empty: none
+  std::string template_dir;  // empty: the embedded templates
   ToolkitPlaces toolkit_places;
   std::vector<std::string> warnings;  // sentences about FUSEBOX_ names that are no knobs
 };

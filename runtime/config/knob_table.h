@@ -25,5 +25,11 @@ FUSEBOX_KNOB(SHADOW, "0",
 FUSEBOX_KNOB(
     DUMP_DIR, "",
     "folder that gets plan, source, cubin, log and a reproduce script of each kernel compiled")
+FUSEBOX_KNOB(RECORD, "",
+             "file that gets a line for each op and token tile asked for, for warm --manifest")
+FUSEBOX_KNOB(FORCE_PLAN, "",
+             "plan to use for its op and token tile, as JSON; or @FILE with one plan a line")
+FUSEBOX_KNOB(TEMPLATE_DIR, "",
+             "folder with a copy of kernels_templates to use instead of what is built in")
 
 #undef FUSEBOX_KNOB

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 

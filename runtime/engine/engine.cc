@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/ffn_op.h"
 #include "runtime/engine/planner.h"
-#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 #include "src/device/device_profiles.h"
 
@@ -31,11 +31,15 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& set
   for (const std::string& warning : settings.config.warnings) {
     engine->log_->Write(LogLevel::kWarn, "config", {{"warning", warning}});
   }
+  FUSEBOX_ASSIGN_OR_RETURN(engine->overrides_, ReadOverrides(settings.config));
   FUSEBOX_RETURN_IF_ERROR(engine->OpenDevice(load_driver));
   KernelService::Options options = KernelService::OptionsFrom(settings.config);
   if (engine->driver_ != nullptr) options.max_nvrtc_major = engine->driver_->version / 1000;
   engine->kernels_ =
       std::make_unique<KernelService>(std::move(options), engine->log_.get(), &engine->counters_);
+  engine->recorder_ = std::make_unique<ManifestRecorder>(settings.config.record_file,
+                                                         engine->spec_.name, engine->log_.get());
+  engine->LogOverrides();
   engine->log_->Write(LogLevel::kInfo, "engine",
                       {{"gpu", engine->gpu_name_},
                        {"profile", engine->spec_.name},
@@ -50,7 +54,7 @@ Engine::Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log)
       pool_(
           settings.config.compile_threads,
           [this] {
-            PrepareWanted();
+            NoticeWanted();
             CollectShadows();
           },
           [this](const absl::Status& status) { ReportLostWork(status); }) {}
@@ -60,6 +64,10 @@ Engine::~Engine() { Shutdown(); }
 void Engine::Shutdown() {
   Freeze();
   pool_.Stop();
+  (void)CatchExceptions([&] {
+    NoticeWanted();  // what the last launches found missing is still to be recorded
+    return absl::OkStatus();
+  });
   // A prepare that another thread has under way ends later; the caller's callback may be gone then.
   log_->DropCallback();
 }
@@ -180,14 +188,48 @@ std::vector<std::shared_ptr<FfnOp>> Engine::LiveOps() {
   return ops;
 }
 
-void Engine::PrepareWanted() {
-  if (frozen()) return;
-  for (const std::shared_ptr<FfnOp>& op : LiveOps()) op->PrepareWanted();
-}
-
 void Engine::CollectShadows() {
   if (config().shadow_period == 0) return;
   for (const std::shared_ptr<FfnOp>& op : LiveOps()) op->CollectShadow();
+}
+
+bool Engine::PreparesWanted() const {
+  return has_device() && !frozen() && config().compile_mode == CompileMode::kBackground;
+}
+
+bool Engine::NoticesWanted() const {
+  return PreparesWanted() || (has_device() && recorder_ != nullptr && recorder_->enabled());
+}
+
+void Engine::NoteUnforced(const FfnProblem& problem) {
+  if (overrides_.plans.empty() || overrides_.plans.HasPlanFor(problem)) return;
+  const bool is_first = !noted_unforced_.exchange(true);
+  log_->Write(is_first ? LogLevel::kWarn : LogLevel::kDebug, "plan",
+              {{"event", "force_plan_ignored"},
+               {"op", problem.Name()},
+               {"reason", "no plan of FUSEBOX_FORCE_PLAN is for this op; it is planned as usual"},
+               {"first", overrides_.plans.FirstName()}});
+}
+
+void Engine::NoticeWanted() {
+  if (!NoticesWanted()) return;
+  for (const std::shared_ptr<FfnOp>& op : LiveOps()) op->NoticeWanted();
+}
+
+void Engine::LogOverrides() const {
+  if (!settings_.config.template_dir.empty()) {
+    log_->Write(LogLevel::kWarn, "engine",
+                {{"event", "template_dir"},
+                 {"folder", settings_.config.template_dir},
+                 {"effect", "kernels are made of this device code, not of what was built in"}});
+  }
+  if (!overrides_.plans.empty()) {
+    log_->Write(LogLevel::kWarn, "engine",
+                {{"event", "force_plan"},
+                 {"plans", static_cast<int64_t>(overrides_.plans.size())},
+                 {"first", overrides_.plans.FirstName()},
+                 {"effect", "these are used for their ops and token tiles, not the search's"}});
+  }
 }
 
 void Engine::ReportLostWork(const absl::Status& status) noexcept {

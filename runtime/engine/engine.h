@@ -22,6 +22,8 @@
 #include "runtime/engine/compile_pool.h"
 #include "runtime/engine/counters.h"
 #include "runtime/engine/kernel_service.h"
+#include "runtime/engine/manifest_recorder.h"
+#include "runtime/engine/overrides.h"
 #include "runtime/engine/settings.h"
 #include "runtime/launch/loaded_kernel.h"
 #include "runtime/launch/workspace_table.h"
@@ -80,14 +82,23 @@ class Engine {
   const WorkspaceTable& workspaces() const { return workspaces_; }
   CompilePool& pool() { return pool_; }
   KernelService& kernels() { return *kernels_; }
+  const PlanOverrides& overrides() const { return overrides_; }
+  // Says that no forced plan is for this op, where there are any: aloud for the first such op.
+  void NoteUnforced(const FfnProblem& problem);
+  ManifestRecorder& recorder() { return *recorder_; }
+  // What launches found missing is prepared in the background; it is looked for to be prepared, or
+  // to be recorded.
+  bool PreparesWanted() const;
+  bool NoticesWanted() const;
 
  private:
   Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log);
   absl::Status OpenDevice(const DriverLoader& load_driver);
   absl::Status ChooseProfile(const std::optional<DeviceReport>& device);
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source);
-  void PrepareWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+  void NoticeWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
   std::vector<std::shared_ptr<FfnOp>> LiveOps() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+  void LogOverrides() const;
   // Of background work that an exception ended.
   void ReportLostWork(const absl::Status& status) noexcept;
 
@@ -99,9 +110,12 @@ class Engine {
   DeviceSpec spec_;
   EngineCounters counters_;
   WorkspaceTable workspaces_;
+  PlanOverrides overrides_;
+  std::unique_ptr<ManifestRecorder> recorder_;
   std::unique_ptr<KernelService> kernels_;
   SingleFlightTable<LoadedKernel> loaded_;
 
+  std::atomic<bool> noted_unforced_ = false;
   std::atomic<bool> frozen_ = false;
   absl::Mutex publish_mutex_;
   absl::Mutex ops_mutex_;

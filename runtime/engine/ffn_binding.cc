@@ -2,7 +2,7 @@
 
 #include "runtime/driver/cuda_status.h"
 #include "runtime/engine/ffn_weights.h"
-#include "runtime/launch/tensor_map.h"
+#include "runtime/launch/ffn_maps.h"
 #include "src/base/status.h"
 
 namespace fusebox {
@@ -23,9 +23,9 @@ void FillVectors(const BoundWeights& weights, FfnParams* params) {
 }
 
 FfnOperandViews OperandsOf(const BoundWeights& weights) {
-  return {.gate = weights.gate,
-          .up = weights.up,
-          .down = weights.down,
+  return {.gate = weights.matrices.gate,
+          .up = weights.matrices.up,
+          .down = weights.matrices.down,
           .vectors = {.gate_bias = Elements(weights.gate_bias),
                       .up_bias = Elements(weights.up_bias),
                       .down_bias = Elements(weights.down_bias),
@@ -56,17 +56,9 @@ absl::Status FfnBinding::FillParams(const BoundWeights& weights) {
     if (!op_->IsServed(i)) continue;
     FillVectors(weights, &params_[i]);
     const FusionPlan& plan = op_->Planned(i).report.best.plan;
-    const struct {
-      const MatrixView& matrix;
-      int box_rows;
-      TensorMap* map;
-    } maps[] = {{weights.gate, plan.up.rows_per_cta, &params_[i].gate},
-                {weights.up, plan.up.rows_per_cta, &params_[i].up},
-                {weights.down, plan.down.rows_per_pass, &params_[i].down}};
-    for (const auto& [matrix, box_rows, map] : maps) {
-      FUSEBOX_RETURN_IF_ERROR(CudaStatus(driver, EncodeTensorMap(driver, matrix, box_rows, map),
-                                         "cuTensorMapEncodeTiled"));
-    }
+    FUSEBOX_RETURN_IF_ERROR(
+        CudaStatus(driver, EncodeWeightMaps(driver, plan, weights.matrices, &params_[i]),
+                   "cuTensorMapEncodeTiled"));
   }
   return absl::OkStatus();
 }

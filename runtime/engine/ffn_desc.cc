@@ -25,6 +25,7 @@ static_assert(FUSEBOX_ACTIVATION_GELU_ERF == static_cast<int32_t>(Activation::kG
               FUSEBOX_ACTIVATION_RELU_SQUARED == static_cast<int32_t>(Activation::kReluSquared));
 static_assert(FUSEBOX_NORM_RMS_PLUS_ONE == static_cast<int32_t>(Norm::kRmsPlusOne) &&
               FUSEBOX_NORM_LAYER == static_cast<int32_t>(Norm::kLayer));
+static_assert(FUSEBOX_LAYOUT_IN_OUT == static_cast<int32_t>(WeightLayout::kInOut));
 static_assert(FUSEBOX_RESIDUAL_ADD_BEFORE_NORM ==
                   static_cast<int32_t>(ResidualMode::kAddBeforeNorm) &&
               FUSEBOX_RESIDUAL_SANDWICH == static_cast<int32_t>(ResidualMode::kSandwich));
@@ -70,12 +71,6 @@ absl::Status CheckBits(const fusebox_ffn_desc& desc) {
 
 // Named values that no kernel of this version serves. REQUIRES: the values are known.
 absl::Status CheckServed(const fusebox_ffn_desc& desc) {
-  if (desc.layout == FUSEBOX_LAYOUT_IN_OUT) {
-    return Declined(
-        "layout_served",
-        "weights stored [in, out] have no kernel in this version, which serves [out, in]; "
-        "transpose them once, or run your own path");
-  }
   if ((desc.flags & FUSEBOX_FLAG_BATCH_INVARIANT) != 0) {
     return Declined(
         "batch_invariant_served",
@@ -125,7 +120,8 @@ absl::StatusOr<FfnSpec> ReadFfnDesc(const fusebox_ffn_desc* desc) {
                           .norm = static_cast<Norm>(known.norm),
                           .rounding = Rounding::kEngine,  // vLLM's and Hugging Face's alike
                           .up_bias = (known.biases & FUSEBOX_BIAS_UP) != 0,
-                          .down_bias = (known.biases & FUSEBOX_BIAS_DOWN) != 0});
+                          .down_bias = (known.biases & FUSEBOX_BIAS_DOWN) != 0,
+                          .layout = static_cast<WeightLayout>(known.layout)});
   const absl::Status checks[] = {max_tokens.status(), problem.status(), CheckServed(known)};
   for (const absl::Status& check : checks) {
     if (absl::IsInvalidArgument(check)) return check;

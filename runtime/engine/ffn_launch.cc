@@ -7,8 +7,8 @@
 #include "runtime/engine/last_error.h"
 #include "runtime/engine/struct_size.h"
 #include "runtime/engine/workspace.h"
+#include "runtime/launch/ffn_maps.h"
 #include "runtime/launch/kernel_launch.h"
-#include "runtime/launch/tensor_map.h"
 #include "src/plan/footprint.h"
 
 namespace fusebox {
@@ -164,24 +164,6 @@ fusebox_status ReadBuffers(const FfnProblem& problem, const fusebox_ffn_args& ar
   return CheckOverlaps(problem.residual_mode, *buffers);
 }
 
-// What phase 1 streams: x, or the rows that the kernel leaves normalised in the workspace.
-MatrixView ActivationsOf(const FusionPlan& plan, const Rows& x, const fusebox_ffn_args& args) {
-  const FfnProblem& problem = plan.problem;
-  const int64_t hidden = problem.hidden.value();
-  if (problem.norm == Norm::kNone) {
-    return {.data = x.data,
-            .rows = args.tokens,
-            .columns = hidden,
-            .row_stride = x.stride,
-            .dtype = problem.dtype};
-  }
-  return {.data = static_cast<const char*>(args.workspace) + NormalizedRowsOffset(plan),
-          .rows = int64_t{plan.num_clusters} * plan.token_tile,
-          .columns = hidden,
-          .row_stride = hidden,
-          .dtype = problem.dtype};
-}
-
 // Checks all buffers and fills everything of `params` but the weights. REQUIRES: tokens >= 1.
 fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_args& args,
                           FfnParams* params) {
@@ -192,16 +174,20 @@ fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_
   status = CheckWorkspace(op.engine(), args, static_cast<size_t>(planned.source.workspace_bytes));
   if (status != FUSEBOX_OK) return status;
 
-  const FusionPlan& plan = planned.report.best.plan;
-  const MatrixView activations = ActivationsOf(plan, buffers.x, args);
-  const CUresult result =
-      EncodeTensorMap(op.engine().driver(), activations, plan.token_tile, &params->x);
+  const FfnProblem& problem = op.spec().problem;
+  const MatrixView x{.data = buffers.x.data,
+                     .rows = args.tokens,
+                     .columns = problem.hidden.value(),
+                     .row_stride = buffers.x.stride,
+                     .dtype = problem.dtype};
+  const CUresult result = EncodeActivationMaps(op.engine().driver(), planned.report.best.plan, x,
+                                               args.workspace, params);
   if (result != CUDA_SUCCESS) {
     return RecordFailureF(
         FUSEBOX_CUDA_FAILED,
-        "ffn_launch: cuTensorMapEncodeTiled refused the rows at %p, stride %" PRId64
-        ", with %d; please report it",
-        activations.data, activations.row_stride, static_cast<int>(result));
+        "ffn_launch: cuTensorMapEncodeTiled refused the rows of x at %p, stride %" PRId64
+        ", or those of the workspace at %p, with %d; please report it",
+        x.data, x.row_stride, args.workspace, static_cast<int>(result));
   }
   params->x_rows = static_cast<const unsigned short*>(buffers.x.data);
   params->x_stride = buffers.x.stride;
@@ -273,7 +259,7 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
   params.workspace = static_cast<unsigned int*>(args.workspace);
   params.tokens = static_cast<unsigned int>(args.tokens);
   if (args.tokens == 0) {
-    params.x = params.down;  // a valid map; the kernel loads nothing through it
+    params.x = params.h = params.down;  // valid maps; the kernel loads nothing through them
   } else {
     status = FillParams(op, tile_index, args, &params);
     if (status != FUSEBOX_OK) return status;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/driver/cuda_status.h"
-#include "runtime/engine/start_threads.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/workspace.h"
 #include "src/base/status.h"
 
@@ -15,6 +15,12 @@ namespace fusebox {
 
 FfnOp::FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec)
     : engine_(std::move(engine)), spec_(spec) {}
+
+FfnOp::~FfnOp() {
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    if (tiles_[i].wanted.load(std::memory_order_relaxed) && IsServed(i)) RecordTile(i);
+  }
+}
 
 absl::StatusOr<std::shared_ptr<FfnOp>> FfnOp::Create(std::shared_ptr<Engine> engine,
                                                      const FfnSpec& spec) {
@@ -31,25 +37,33 @@ absl::StatusOr<std::shared_ptr<FfnOp>> FfnOp::Create(std::shared_ptr<Engine> eng
           "token_limit", absl::StrCat("the op was made for at most ", spec.max_tokens, " tokens"));
       continue;
     }
-    absl::StatusOr<PlannedKernel> planned =
-        PlanAndEmit(spec.problem, kTokenTiles[i], op->engine_->spec());
-    tile.refusal = planned.status();
-    if (!planned.ok() && !IsDeclined(planned.status())) return planned.status();
-    if (!planned.ok()) continue;
-    op->engine_->log().Write(LogLevel::kDebug, "plan",
-                             {{"kernel", planned->source.name},
-                              {"plan", planned->report.best.plan.Summary()},
-                              {"us", planned->report.best.cost.us()},
-                              {"floor_us", planned->report.best.cost.floor_us}});
-    tile.planned = *std::move(planned);
-    serves_any = true;
+    FUSEBOX_RETURN_IF_ERROR(op->PlanTile(i));
+    serves_any = serves_any || op->IsServed(i);
   }
   if (!serves_any) return op->tiles_[0].refusal;
+  op->engine_->NoteUnforced(spec.problem);
   op->engine_->Adopt(op);
-  if (op->engine_->has_device() && op->engine_->config().compile_mode == CompileMode::kBackground) {
-    op->engine_->pool().Start();  // so that launches which find nothing are noticed
-  }
+  if (op->engine_->NoticesWanted()) op->engine_->pool().Start();
   return op;
+}
+
+// A decline is the tile's refusal; any other failure is the op's.
+absl::Status FfnOp::PlanTile(size_t tile_index) {
+  Tile& tile = tiles_[tile_index];
+  absl::StatusOr<PlannedKernel> planned =
+      PlanAndEmit(spec_.problem, kTokenTiles[tile_index], engine_->spec(), engine_->overrides());
+  tile.refusal = planned.status();
+  if (!planned.ok()) return IsDeclined(planned.status()) ? absl::OkStatus() : planned.status();
+  const SearchReport& report = planned->report;
+  engine_->log().Write(report.chosen_by == ChosenBy::kForced ? LogLevel::kWarn : LogLevel::kDebug,
+                       "plan",
+                       {{"kernel", planned->source.name},
+                        {"plan", report.best.plan.Summary()},
+                        {"chosen_by", ToString(report.chosen_by)},
+                        {"us", report.best.cost.us()},
+                        {"floor_us", report.best.cost.floor_us}});
+  tile.planned = *std::move(planned);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<size_t> FfnOp::ServedTileIndex(int64_t tokens) const {
@@ -78,7 +92,9 @@ absl::Status FfnOp::Prepare(absl::Span<const int32_t> tokens, PrepareMode mode) 
   for (const int32_t count : tokens) {
     const absl::StatusOr<size_t> index = ServedTileIndex(count);
     first_failure.Update(index.status());
-    if (!index.ok() || std::exchange(tried[*index], true) || IsTileReady(tiles_[*index])) continue;
+    if (!index.ok() || std::exchange(tried[*index], true)) continue;
+    RecordTile(*index);
+    if (IsTileReady(tiles_[*index])) continue;
     if (engine_->frozen()) {
       first_failure.Update(absl::UnavailableError(
           absl::StrCat("the kernel for ", count,
@@ -127,11 +143,13 @@ void FfnOp::PrepareTileInBackground(size_t tile_index) {
   });
 }
 
-void FfnOp::PrepareWanted() {
+void FfnOp::NoticeWanted() {
   for (size_t i = 0; i < kNumTokenTiles; ++i) {
     Tile& tile = tiles_[i];
-    if (!tile.wanted.exchange(false, std::memory_order_relaxed) || !IsServed(i) ||
-        IsTileReady(tile) || tile.failed.load(std::memory_order_relaxed)) {
+    if (!tile.wanted.exchange(false, std::memory_order_relaxed) || !IsServed(i)) continue;
+    RecordTile(i);
+    if (!engine_->PreparesWanted() || IsTileReady(tile) ||
+        tile.failed.load(std::memory_order_relaxed)) {
       continue;
     }
     PrepareTileInBackground(i);
@@ -155,6 +173,10 @@ FfnShadow* FfnOp::Shadow() {
                           {"effect", "no launch of this op is compared"}});
   }
   return shadow_.get();
+}
+
+void FfnOp::RecordTile(size_t tile_index) const {
+  engine_->recorder().Record(spec_.problem, kTokenTiles[tile_index]);
 }
 
 absl::StatusOr<bool> FfnOp::IsReady(int64_t tokens) const {

@@ -33,11 +33,16 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   static absl::StatusOr<std::shared_ptr<FfnOp>> Create(std::shared_ptr<Engine> engine,
                                                        const FfnSpec& spec);
 
+  ~FfnOp();  // records what launches found missing and nobody has noticed yet
+  FfnOp(const FfnOp&) = delete;
+  FfnOp& operator=(const FfnOp&) = delete;
+
   // Every count is tried; the first failure is returned. Unavailable (NOT_READY) on a frozen
   // engine.
   absl::Status Prepare(absl::Span<const int32_t> tokens, PrepareMode mode);
-  // What launches found missing, called by an idle background thread.
-  void PrepareWanted();
+  // Records, and prepares where the engine does that, what launches found missing; called by an
+  // idle background thread.
+  void NoticeWanted();
 
   absl::StatusOr<bool> IsReady(int64_t tokens) const;
   absl::StatusOr<int64_t> WorkspaceBytes(int64_t max_tokens) const;  // 0: max_tokens of the op
@@ -81,7 +86,9 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   };
 
   FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec);
+  absl::Status PlanTile(size_t tile_index);
   absl::StatusOr<size_t> ServedTileIndex(int64_t tokens) const;
+  void RecordTile(size_t tile_index) const;
   absl::Status PrepareTile(size_t tile_index);
   void PrepareTileInBackground(size_t tile_index);
   bool IsTileReady(const Tile& tile) const;

@@ -85,16 +85,19 @@ absl::Status CheckUnused(const char* name, const void* data, std::string_view wh
   return absl::InvalidArgumentError(absl::StrCat("weights: ", name, " must be NULL: ", why));
 }
 
-MatrixView RowsFrom(const MatrixView& matrix, int64_t first_row, int64_t rows) {
+// The part of a matrix that makes outputs first .. first + count: rows, or in layout in_out columns.
+MatrixView OutputsFrom(const MatrixView& matrix, WeightLayout layout, int64_t first,
+                       int64_t count) {
   MatrixView part = matrix;
-  part.data =
-      static_cast<const char*>(matrix.data) + first_row * matrix.row_stride * kBytesPerElement;
-  part.rows = rows;
+  const bool by_rows = layout == WeightLayout::kOutIn;
+  const int64_t skipped = by_rows ? first * matrix.row_stride : first;
+  part.data = static_cast<const char*>(matrix.data) + skipped * kBytesPerElement;
+  (by_rows ? part.rows : part.columns) = count;
   return part;
 }
 
 absl::Status ReadMatrices(const FfnOp& op, const fusebox_ffn_weights& weights,
-                          BoundWeights* bound) {
+                          FfnWeightViews* views) {
   const FfnProblem& problem = op.spec().problem;
   const int64_t hidden = problem.hidden.value();
   const int64_t intermediate = problem.intermediate.value();
@@ -102,27 +105,34 @@ absl::Status ReadMatrices(const FfnOp& op, const fusebox_ffn_weights& weights,
   const NamedMatrix gate{"gate", weights.gate, weights.gate_ld};
   const NamedMatrix up{"up", weights.up, weights.up_ld};
   const bool is_gated = problem.form == FfnForm::kGated;
+  const auto view_of = [&](const NamedMatrix& matrix, int64_t outputs, int64_t inputs) {
+    return problem.layout == WeightLayout::kOutIn ? ViewOf(op, matrix, outputs, inputs)
+                                                  : ViewOf(op, matrix, inputs, outputs);
+  };
   if (is_gated && op.spec().gate_up != GateUp::kSeparate) {
     FUSEBOX_RETURN_IF_ERROR(CheckUnused("gate", weights.gate, "the op's gate_up names one matrix"));
     FUSEBOX_RETURN_IF_ERROR(CheckUnused("up", weights.up, "the op's gate_up names one matrix"));
-    FUSEBOX_ASSIGN_OR_RETURN(const MatrixView both, ViewOf(op, gate_up, 2 * intermediate, hidden));
+    FUSEBOX_ASSIGN_OR_RETURN(const MatrixView both, view_of(gate_up, 2 * intermediate, hidden));
     const bool gate_first = op.spec().gate_up == GateUp::kFused;
-    bound->gate = RowsFrom(both, gate_first ? 0 : intermediate, intermediate);
-    bound->up = RowsFrom(both, gate_first ? intermediate : 0, intermediate);
+    const auto half = [&](bool is_first) {
+      return OutputsFrom(both, problem.layout, is_first ? 0 : intermediate, intermediate);
+    };
+    views->gate = half(gate_first);
+    views->up = half(!gate_first);
   } else {
     FUSEBOX_RETURN_IF_ERROR(CheckUnused(
         "gate_up", weights.gate_up,
         is_gated ? "the op's gate_up names two matrices" : "the op is plain and has only up"));
-    FUSEBOX_ASSIGN_OR_RETURN(bound->up, ViewOf(op, up, intermediate, hidden));
+    FUSEBOX_ASSIGN_OR_RETURN(views->up, view_of(up, intermediate, hidden));
     if (is_gated) {
-      FUSEBOX_ASSIGN_OR_RETURN(bound->gate, ViewOf(op, gate, intermediate, hidden));
+      FUSEBOX_ASSIGN_OR_RETURN(views->gate, view_of(gate, intermediate, hidden));
     } else {
       FUSEBOX_RETURN_IF_ERROR(CheckUnused("gate", weights.gate, "the op is plain and has only up"));
-      bound->gate = bound->up;  // never read; kept valid all the same
+      views->gate = views->up;  // never read; kept valid all the same
     }
   }
   FUSEBOX_ASSIGN_OR_RETURN(
-      bound->down, ViewOf(op, {"down", weights.down, weights.down_ld}, hidden, intermediate));
+      views->down, view_of({"down", weights.down, weights.down_ld}, hidden, intermediate));
   return absl::OkStatus();
 }
 
@@ -222,7 +232,7 @@ absl::StatusOr<BoundWeights> ReadWeights(const FfnOp& op, const fusebox_ffn_weig
   fusebox_ffn_weights weights;
   FUSEBOX_RETURN_IF_ERROR(ReadStruct(from, "fusebox_ffn_weights", &weights));
   BoundWeights bound;
-  FUSEBOX_RETURN_IF_ERROR(ReadMatrices(op, weights, &bound));
+  FUSEBOX_RETURN_IF_ERROR(ReadMatrices(op, weights, &bound.matrices));
   FUSEBOX_RETURN_IF_ERROR(ReadBiases(op, weights, &bound));
   FUSEBOX_RETURN_IF_ERROR(ReadNorms(op, weights, &bound));
   return bound;

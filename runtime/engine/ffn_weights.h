@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "fusebox/ffn.h"
-#include "runtime/launch/tensor_map.h"
+#include "runtime/launch/ffn_maps.h"
 
 namespace fusebox {
 
@@ -14,9 +14,7 @@ class FfnOp;
 
 // Vectors that the op does not ask for are null; device memory, 16-byte aligned.
 struct BoundWeights {
-  MatrixView gate;  // plain: up
-  MatrixView up;
-  MatrixView down;
+  FfnWeightViews matrices;  // plain: gate is up
   const void* gate_bias = nullptr;
   const void* up_bias = nullptr;
   const void* down_bias = nullptr;

@@ -3,10 +3,10 @@
 #ifndef FUSEBOX_RUNTIME_ENGINE_GUARD_H_
 #define FUSEBOX_RUNTIME_ENGINE_GUARD_H_
 
-#include <new>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/last_error.h"
 
 namespace fusebox {
@@ -16,11 +16,10 @@ template <typename Body>
 fusebox_status Guard(Body&& body) noexcept {
   try {
     return Record(body());
-  } catch (const std::bad_alloc&) {
-    return RecordFailure(FUSEBOX_OUT_OF_MEMORY, "the host has no memory left for this call");
   } catch (...) {
-    return RecordFailure(FUSEBOX_INTERNAL,
-                         "an exception reached the C API; please report the call that did it");
+    const ExceptionReport report = DescribeException();
+    const bool no_memory = report.code == absl::StatusCode::kResourceExhausted;
+    return RecordFailure(no_memory ? FUSEBOX_OUT_OF_MEMORY : FUSEBOX_INTERNAL, report.sentence);
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/kernel_dump.h"
-#include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
 
 namespace fusebox {

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
+#include "src/source/emit.h"
 
 namespace fusebox {
 namespace {
@@ -27,11 +28,19 @@ std::string PlannedKernel::ToJson() const {
                       ",\"search\":", report.ToJson(), "}");
 }
 
+absl::StatusOr<SearchReport> ChoosePlan(const FfnProblem& problem, int token_tile,
+                                        const DeviceSpec& device, const PlanOverrides& overrides) {
+  absl::StatusOr<SearchReport> report = SearchForced(problem, token_tile, device, overrides.plans);
+  if (report.ok() || overrides.plans.Find(problem, token_tile) == nullptr) return report;
+  return absl::Status(report.status().code(),
+                      absl::StrCat("FUSEBOX_FORCE_PLAN: ", report.status().message()));
+}
+
 absl::StatusOr<PlannedKernel> PlanAndEmit(const FfnProblem& problem, int token_tile,
-                                          const DeviceSpec& device, const EmitOptions& options) {
-  FUSEBOX_ASSIGN_OR_RETURN(SearchReport report, Search(problem, token_tile, device));
-  FUSEBOX_ASSIGN_OR_RETURN(KernelSource source,
-                           Emit(report.best.plan, TemplateSet::Embedded(), options));
+                                          const DeviceSpec& device,
+                                          const PlanOverrides& overrides) {
+  FUSEBOX_ASSIGN_OR_RETURN(SearchReport report, ChoosePlan(problem, token_tile, device, overrides));
+  FUSEBOX_ASSIGN_OR_RETURN(KernelSource source, Emit(report.best.plan, overrides.templates));
   return PlannedKernel{.report = std::move(report), .source = std::move(source)};
 }
 

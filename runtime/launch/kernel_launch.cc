@@ -12,9 +12,14 @@ LaunchConfig::LaunchConfig(const LaunchShape& launch, ProgrammaticOverlap overla
   cluster.value.clusterDim.x = static_cast<unsigned int>(launch.cluster_size);
   cluster.value.clusterDim.y = 1;
   cluster.value.clusterDim.z = 1;
-  // Not cooperative: no kernel waits for another cluster without bound
-  // (edges/ordered_partials.cuh), and a cooperative launch would forbid the overlap that PDL is for
+  // Only where clusters wait for one another (edges/grid_gather.cuh): it refuses a grid that would
+  // deadlock, and keeps others from taking its place, at the price of the overlap that PDL is for
   // (bench/README.md).
+  if (launch.cooperation == Cooperation::kGrid) {
+    CUlaunchAttribute& cooperative = attributes_[count++];
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+  }
   if (overlap == ProgrammaticOverlap::kAllowed) {
     CUlaunchAttribute& programmatic = attributes_[count++];
     programmatic.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;

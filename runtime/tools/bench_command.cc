@@ -13,6 +13,7 @@
 #include "runtime/tools/bench_report.h"
 #include "runtime/tools/bench_run.h"
 #include "runtime/tools/bench_sweep.h"
+#include "runtime/tools/cache_option.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/gpu_option.h"
 #include "runtime/tools/op_options.h"
@@ -76,7 +77,7 @@ struct Bench {
 
 absl::StatusOr<Bench> OpenBench(const BenchOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
-  if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
+  ApplyCacheDir(options.cache_dir, config);
   FUSEBOX_ASSIGN_OR_RETURN(std::unique_ptr<GpuSession> session, GpuSession::Open(config));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(MeasureKernels kernels, MeasureKernels::Load(*session));
@@ -171,10 +172,7 @@ void AddBenchOptions(CLI::App& command, BenchOptions& options) {
   AddModelOptions(command, options.model);
   AddOpOptions(command, options.op);
   AddGpuOption(command, options.gpu);
-  command
-      .add_option("--cache-dir", options.cache_dir,
-                  "cache to use, instead of FUSEBOX_CACHE_DIR; a colon list like it")
-      ->type_name("DIR");
+  AddCacheDirOption(command, "cache to use", options.cache_dir);
   command
       .add_option("--neighbours", options.neighbours,
                   "fusebox: launches behind each other, with PDL; foreign: behind a small kernel "

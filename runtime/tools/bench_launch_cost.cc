@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/engine/planner.h"
 #include "runtime/tools/ffn_layer.h"
 #include "runtime/tools/forced_kernel.h"
 #include "src/base/status.h"
-#include "src/plan/search.h"
 
 namespace fusebox {
 namespace {
@@ -40,7 +40,8 @@ absl::StatusOr<LaunchCost> MeasureLaunchCost(GpuSession& session, const MeasureK
   api::Binding binding;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(binding.BindFfn(op, layer.weights()).code()));
   FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
-  FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(problem, tile, gpu));
+  FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report,
+                           ChoosePlan(problem, tile, gpu, session.overrides()));
   FUSEBOX_ASSIGN_OR_RETURN(const ForcedKernel kernel,
                            ForcedKernel::Make(session, report.best.plan));
   FUSEBOX_ASSIGN_OR_RETURN(const LaunchBuffers buffers,

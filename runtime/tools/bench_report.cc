@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/table.h"
 
 namespace fusebox {
@@ -86,7 +87,7 @@ std::string BenchReport::ToJson() const {
   for (const BenchRow& row : rows) {
     if (row.is_timed()) json["rows"].push_back(RowJson(row));
   }
-  return json.dump(1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json, /*indent=*/1);
 }
 
 std::string UtcNow() {

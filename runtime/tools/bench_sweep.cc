@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/engine/start_threads.h"
+#include "runtime/tools/input_file.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/progress.h"
 #include "src/base/status.h"
 #include "src/plan/cost_model.h"
@@ -20,7 +22,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-absl::StatusOr<PlanToTime> ReadLine(const std::string& line) {
+constexpr size_t kMaxPlanFileBytes = size_t{64} << 20;  // a plan takes half a kilobyte
+
+absl::StatusOr<PlanToTime> ReadLine(std::string_view line) {
   Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::InvalidArgumentError("is no JSON object");
   PlanToTime read;
@@ -31,8 +35,8 @@ absl::StatusOr<PlanToTime> ReadLine(const std::string& line) {
     read.tokens = json["tokens"].get<int64_t>();
   }
   const bool is_wrapped = json.contains("plan");
-  FUSEBOX_ASSIGN_OR_RETURN(read.plan,
-                           FusionPlan::FromJson(is_wrapped ? json["plan"].dump() : line));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      read.plan, FusionPlan::FromJson(is_wrapped ? json["plan"].dump() : std::string(line)));
   if (read.tokens < 0 || read.tokens > read.plan.token_tile) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", read.tokens, " tokens for a tile of ", read.plan.token_tile));
@@ -45,7 +49,7 @@ void CompileAll(GpuSession& session, const std::vector<PlanToTime>& plans) {
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < plans.size(); i = next++) {
-      const auto source = Emit(plans[i].plan, TemplateSet::Embedded());
+      const auto source = Emit(plans[i].plan, session.overrides().templates);
       if (source.ok()) (void)session.kernels().GetOrCompile(*source, session.permission());
     }
   };
@@ -60,11 +64,13 @@ void CompileAll(GpuSession& session, const std::vector<PlanToTime>& plans) {
 }  // namespace
 
 absl::StatusOr<std::vector<PlanToTime>> ReadPlanFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat("plan file ", path, " cannot be read"));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadInputFile(path, "plan file", "a file with one plan a line", kMaxPlanFileBytes));
   std::vector<PlanToTime> plans;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  int number = 0;
+  for (const std::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
     if (line.empty()) continue;
     absl::StatusOr<PlanToTime> read = ReadLine(line);
     if (!read.ok()) {
@@ -118,8 +124,7 @@ std::string SweepLines(const std::vector<BenchRow>& rows) {
     json["model"] = row.model;
     json["tokens"] = row.tokens;
     json["plan"] = Json::parse(row.plan_json, nullptr, /*allow_exceptions=*/false);
-    absl::StrAppend(
-        &lines, json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace), "\n");
+    lines += JsonText(json, kOnOneLine);
   }
   return lines;
 }

@@ -14,7 +14,9 @@
 #include "runtime/cache/cubin_store.h"
 #include "runtime/cache/files.h"
 #include "runtime/config/config.h"
+#include "runtime/tools/cache_option.h"
 #include "runtime/tools/command.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/table.h"
 #include "runtime/trace/event_log.h"
 #include "src/base/status.h"
@@ -33,14 +35,8 @@ struct CacheOptions {
   bool json = false;
 };
 
-// As runtime/cache/README.md lays it out; empty for an entry whose metadata cannot be read.
-std::string FolderOf(const CacheEntryReport& entry) {
-  if (!entry.status.ok()) return "";
-  return absl::StrCat(entry.root, "/v1/", entry.meta.architecture, "/", entry.digest);
-}
-
 std::string PlanSummary(const CacheEntryReport& entry) {
-  const absl::StatusOr<std::string> text = ReadFile(absl::StrCat(FolderOf(entry), "/", kPlanFile));
+  const absl::StatusOr<std::string> text = ReadFile(absl::StrCat(entry.folder, "/", kPlanFile));
   if (!text.ok()) return "-";
   const absl::StatusOr<FusionPlan> plan = FusionPlan::FromJson(*text);
   return plan.ok() ? plan->Summary() : "-";
@@ -49,7 +45,7 @@ std::string PlanSummary(const CacheEntryReport& entry) {
 // Seconds since the entry was written; -1 where the file system does not say.
 int64_t AgeSeconds(const CacheEntryReport& entry) {
   std::error_code error;
-  const fs::file_time_type written = fs::last_write_time(FolderOf(entry), error);
+  const fs::file_time_type written = fs::last_write_time(entry.folder, error);
   if (error) return -1;
   const auto age = fs::file_time_type::clock::now() - written;
   return std::max<int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
@@ -118,13 +114,12 @@ void PrintJson(const std::vector<std::string>& roots,
     }
     json["kernels"].push_back(std::move(row));
   }
-  std::printf("%s\n",
-              json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace).c_str());
+  std::fputs(JsonText(json).c_str(), stdout);
 }
 
 absl::Status RunCache(const CacheOptions& options, Depth depth) {
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
-  if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
+  ApplyCacheDir(options.cache_dir, config);
   const auto log = EventLog::Silent();
   const CubinStore store(config.cache_dirs, log.get());
   const std::vector<CacheEntryReport> entries =
@@ -149,10 +144,7 @@ void AddAction(CLI::App& command, const char* name, const char* description, Dep
                ExitCode& exit_code) {
   auto options = std::make_shared<CacheOptions>();
   CLI::App* action = command.add_subcommand(name, description);
-  action
-      ->add_option("--cache-dir", options->cache_dir,
-                   "roots to look at, instead of FUSEBOX_CACHE_DIR; a colon list")
-      ->type_name("DIR");
+  AddCacheDirOption(*action, "roots to look at", options->cache_dir);
   action->add_flag("--json", options->json, "print JSON instead of a table");
   action->footer(absl::StrCat(
       ExitCodeHelp(), "\n1 where ",

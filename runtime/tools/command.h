@@ -25,6 +25,7 @@ enum class ExitCode : int {
 
 void AddWarmCommand(CLI::App& app, ExitCode& exit_code);
 void AddPlanCommand(CLI::App& app, ExitCode& exit_code);
+void AddCompileCommand(CLI::App& app, ExitCode& exit_code);
 void AddVerifyCommand(CLI::App& app, ExitCode& exit_code);
 void AddBenchCommand(CLI::App& app, ExitCode& exit_code);
 void AddDoctorCommand(CLI::App& app, ExitCode& exit_code);

@@ -11,6 +11,7 @@
 #include "runtime/cache/files.h"
 #include "runtime/compile/nvrtc_compiler.h"
 #include "runtime/driver/device_query.h"
+#include "runtime/engine/overrides.h"
 #include "runtime/engine/planner.h"
 #include "runtime/tools/cluster_probe.h"
 #include "runtime/tools/table.h"
@@ -85,6 +86,16 @@ absl::Status TryLogFile(const Config& config) {
   const absl::Status status =
       EventLog::Create({.level = config.log_level, .file = config.log_file}).status();
   if (status.ok() && !existed) fs::remove(config.log_file, error);
+  return status;
+}
+
+// Whether an engine could append to it; a file that was not there is not there afterwards.
+absl::Status TryRecordFile(const Config& config) {
+  if (config.record_file.empty()) return absl::OkStatus();
+  const bool existed = NameExists(config.record_file);
+  const absl::Status status = AppendToFile(config.record_file, "");
+  std::error_code error;
+  if (status.ok() && !existed) fs::remove(config.record_file, error);
   return status;
 }
 
@@ -228,6 +239,15 @@ KnobsFinding CheckKnobs(const Environment& environment) {
   }
   if (const absl::Status log = TryLogFile(knobs.config); !log.ok()) {
     knobs.findings.push_back(Of("knobs", Verdict::kFail, log));
+  }
+  if (const absl::Status overrides = ReadOverrides(knobs.config).status(); !overrides.ok()) {
+    knobs.findings.push_back(Of("knobs", Verdict::kFail, overrides));
+  }
+  if (const absl::Status record = TryRecordFile(knobs.config); !record.ok()) {
+    knobs.findings.push_back(
+        Of("knobs", Verdict::kWarn,
+           absl::StrCat("FUSEBOX_RECORD: ", record.message(),
+                        "; nothing will be recorded; name a file that can be written")));
   }
   if (!knobs.config.dump_dir.empty() && !CanMakeFoldersIn(knobs.config.dump_dir)) {
     knobs.findings.push_back(

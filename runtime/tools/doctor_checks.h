@@ -49,7 +49,7 @@ std::vector<Finding> CheckCaches(const Config& config);
 // Plans, emits and compiles one small op for an H200.
 Finding CheckPipeline(const NvrtcFinding& nvrtc);
 // The environment's knobs: FAIL for each that engine creation would refuse, with its sentence; WARN
-// for names that are no knobs and for a dump folder that cannot be written.
+// for names that are no knobs, and for a dump folder and a record file that cannot be written.
 KnobsFinding CheckKnobs(const Environment& environment);
 
 }  // namespace fusebox

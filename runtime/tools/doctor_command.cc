@@ -12,6 +12,7 @@
 #include "runtime/config/config.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/doctor_checks.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/table.h"
 
 namespace fusebox {
@@ -65,8 +66,7 @@ void PrintJson(const Environment& environment, const std::vector<Finding>& findi
                              {"value", value.empty() ? knob.default_value : value},
                              {"from", value.empty() ? "default" : "environment"}});
   }
-  std::printf("%s\n",
-              json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace).c_str());
+  std::fputs(JsonText(json).c_str(), stdout);
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
 #include "runtime/tools/forced_kernel.h"
 
+#include "runtime/launch/ffn_maps.h"
 #include "src/base/status.h"
-#include "src/plan/footprint.h"
 
 namespace fusebox {
 
 absl::StatusOr<ForcedKernel> ForcedKernel::Make(GpuSession& session, const FusionPlan& plan,
                                                 const EmitOptions& options,
-                                                const TemplateSet& templates) {
-  FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source, Emit(plan, templates, options));
+                                                const std::optional<TemplateSet>& templates) {
+  FUSEBOX_ASSIGN_OR_RETURN(
+      const KernelSource source,
+      Emit(plan, templates.has_value() ? *templates : session.overrides().templates, options));
   FUSEBOX_ASSIGN_OR_RETURN(const ServedKernel served,
                            session.kernels().GetOrCompile(source, session.permission()));
   FUSEBOX_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
@@ -20,20 +22,17 @@ absl::StatusOr<ForcedKernel> ForcedKernel::Make(GpuSession& session, const Fusio
 absl::StatusOr<FfnParams> ForcedKernel::Params(const FfnOperandViews& operands,
                                                const LaunchBuffers& buffers) const {
   const FfnProblem& problem = plan_.problem;
-  const bool is_gated = problem.form == FfnForm::kGated;
   FfnParams params = {};
-  const struct {
-    const MatrixView& matrix;
-    int box_rows;
-    TensorMap* map;
-  } maps[] = {{is_gated ? operands.gate : operands.up, plan_.up.rows_per_cta, &params.gate},
-              {operands.up, plan_.up.rows_per_cta, &params.up},
-              {operands.down, plan_.down.rows_per_pass, &params.down},
-              {RowsOfPhaseOne(operands, buffers), plan_.token_tile, &params.x}};
-  for (const auto& [matrix, box_rows, map] : maps) {
-    FUSEBOX_RETURN_IF_ERROR(session_->Check(EncodeTensorMap(session_->api(), matrix, box_rows, map),
-                                            "cuTensorMapEncodeTiled"));
-  }
+  const FfnWeightViews weights{
+      .gate = problem.form == FfnForm::kGated ? operands.gate : operands.up,
+      .up = operands.up,
+      .down = operands.down};
+  FUSEBOX_RETURN_IF_ERROR(session_->Check(
+      EncodeWeightMaps(session_->api(), plan_, weights, &params), "cuTensorMapEncodeTiled"));
+  FUSEBOX_RETURN_IF_ERROR(session_->Check(
+      EncodeActivationMaps(session_->api(), plan_, operands.x, buffers.workspace().as<void>(),
+                           &params),
+      "cuTensorMapEncodeTiled"));
   params.x_rows = static_cast<const unsigned short*>(operands.x.data);
   params.x_stride = operands.x.row_stride;
   params.y = buffers.y().buffer().as<unsigned short>();
@@ -54,17 +53,6 @@ absl::StatusOr<FfnParams> ForcedKernel::Params(const FfnOperandViews& operands,
   params.workspace = buffers.workspace().as<unsigned int>();
   params.tokens = static_cast<unsigned int>(operands.x.rows);
   return params;
-}
-
-// x, or for an op with a norm the normalised rows in the workspace, each cluster's in turn.
-MatrixView ForcedKernel::RowsOfPhaseOne(const FfnOperandViews& operands,
-                                        const LaunchBuffers& buffers) const {
-  if (plan_.problem.norm == Norm::kNone) return operands.x;
-  return {.data = buffers.workspace().as<unsigned char>() + NormalizedRowsOffset(plan_),
-          .rows = int64_t{plan_.num_clusters} * plan_.token_tile,
-          .columns = plan_.problem.hidden.value(),
-          .row_stride = plan_.problem.hidden.value(),
-          .dtype = plan_.problem.dtype};
 }
 
 absl::Status ForcedKernel::Launch(const FfnParams& params, ProgrammaticOverlap overlap,

@@ -5,6 +5,7 @@
 #define FUSEBOX_RUNTIME_TOOLS_FORCED_KERNEL_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -22,9 +23,10 @@ namespace fusebox {
 
 class ForcedKernel {
  public:
-  static absl::StatusOr<ForcedKernel> Make(GpuSession& session, const FusionPlan& plan,
-                                           const EmitOptions& options = {},
-                                           const TemplateSet& templates = TemplateSet::Embedded());
+  // `templates` in the place of the session's.
+  static absl::StatusOr<ForcedKernel> Make(
+      GpuSession& session, const FusionPlan& plan, const EmitOptions& options = {},
+      const std::optional<TemplateSet>& templates = std::nullopt);
 
   // Weights, x and residual from `operands` (x.rows tokens); y, residual_out and the workspace from
   // `buffers`.
@@ -43,8 +45,6 @@ class ForcedKernel {
         plan_(plan),
         workspace_bytes_(workspace_bytes),
         kernel_(std::move(kernel)) {}
-
-  MatrixView RowsOfPhaseOne(const FfnOperandViews& operands, const LaunchBuffers& buffers) const;
 
   const GpuSession* session_;
   FusionPlan plan_;

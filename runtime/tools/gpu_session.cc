@@ -8,6 +8,7 @@ namespace fusebox {
 
 absl::StatusOr<std::unique_ptr<GpuSession>> GpuSession::Open(const Config& config, int ordinal) {
   std::unique_ptr<GpuSession> session(new GpuSession);
+  FUSEBOX_ASSIGN_OR_RETURN(session->overrides_, ReadOverrides(config));
   FUSEBOX_ASSIGN_OR_RETURN(session->api_, LoadDriver());
   FUSEBOX_ASSIGN_OR_RETURN(session->device_, QueryDevice(*session->api_, ordinal));
   FUSEBOX_RETURN_IF_ERROR(CheckServed(session->device_));

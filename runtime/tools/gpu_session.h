@@ -18,13 +18,15 @@
 #include "runtime/driver/handles.h"
 #include "runtime/engine/counters.h"
 #include "runtime/engine/kernel_service.h"
+#include "runtime/engine/overrides.h"
 #include "runtime/trace/event_log.h"
 
 namespace fusebox {
 
 class GpuSession {
  public:
-  // FailedPrecondition where there is no driver or no Hopper GPU of that ordinal.
+  // FailedPrecondition where there is no driver or no Hopper GPU of that ordinal; InvalidArgument
+  // for a bad FUSEBOX_FORCE_PLAN or FUSEBOX_TEMPLATE_DIR.
   static absl::StatusOr<std::unique_ptr<GpuSession>> Open(const Config& config, int ordinal = 0);
   ~GpuSession();
   GpuSession(const GpuSession&) = delete;
@@ -40,6 +42,8 @@ class GpuSession {
   const EngineCounters& counters() const { return counters_; }
   // What the configuration's compile mode allows.
   CompilePermission permission() const { return permission_; }
+  // As an engine of this configuration has them.
+  const PlanOverrides& overrides() const { return overrides_; }
 
   absl::Status Check(CUresult result, std::string_view call) const {
     return CudaStatus(*api_, result, call);
@@ -58,6 +62,7 @@ class GpuSession {
   std::unique_ptr<EventLog> log_;
   EngineCounters counters_;
   std::unique_ptr<KernelService> kernels_;
+  PlanOverrides overrides_;
   CompilePermission permission_ = CompilePermission::kAllowed;
 };
 

@@ -37,6 +37,7 @@ int Run(int argc, char** argv) {
   auto exit_code = fusebox::ExitCode::kDone;
   fusebox::AddWarmCommand(app, exit_code);
   fusebox::AddPlanCommand(app, exit_code);
+  fusebox::AddCompileCommand(app, exit_code);
   fusebox::AddVerifyCommand(app, exit_code);
   fusebox::AddBenchCommand(app, exit_code);
   fusebox::AddDoctorCommand(app, exit_code);

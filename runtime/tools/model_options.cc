@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/tools/by_name.h"
+#include "runtime/tools/input_file.h"
 #include "src/base/status.h"
 #include "src/model/config_fields.h"
 
@@ -16,32 +16,6 @@ namespace fusebox {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::StatusOr<std::string> ReadModelFile(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) {
-    return absl::NotFoundError(absl::StrCat(
-        "model file ", path, " does not exist; give the path of a Hugging Face config.json"));
-  }
-  if (fs::is_directory(status)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model file ", path, " is a folder; give the config.json inside it"));
-  }
-  if (!fs::is_regular_file(status)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model file ", path, " is no regular file; give the path of a Hugging Face config.json"));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxConfigBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (!file && !file.eof())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model file ", path, " cannot be read; check its permissions"));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
 
 // Why the engine keeps what is not in the op.
 std::string_view NoteOnOrder(BlockOrder order) {
@@ -119,7 +93,9 @@ absl::StatusOr<ModelDemand> DemandFrom(const ModelOptions& options) {
 }
 
 absl::StatusOr<ModelRequest> ReadModelRequest(const std::string& path, const ModelDemand& demand) {
-  FUSEBOX_ASSIGN_OR_RETURN(const std::string text, ReadModelFile(path));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadInputFile(path, "model file", "a Hugging Face config.json", kMaxConfigBytes + 1));
   ModelRequest request = {.model = fs::path(path).stem().string()};
   absl::StatusOr<ModelFfn> ffn = ParseModelConfig(text);
   if (IsDeclined(ffn.status())) {
@@ -174,20 +150,13 @@ void AddBareOption(CLI::App& command, ModelOptions& options) {
 
 absl::StatusOr<DType> DTypeByName(std::string_view name, DType fallback) {
   if (name.empty()) return fallback;
-  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
-    if (ToString(dtype) == name) return dtype;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--dtype ", name, " is unknown; accepted: bf16, fp16"));
+  return ByName("--dtype", name, {DType::kBf16, DType::kFp16});
 }
 
 absl::StatusOr<ResidualMode> ResidualByName(std::string_view name) {
-  for (const ResidualMode mode : {ResidualMode::kNone, ResidualMode::kAddBeforeNorm,
-                                  ResidualMode::kAddAfter, ResidualMode::kSandwich}) {
-    if (ToString(mode) == name) return mode;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--residual ", name, " is unknown; accepted: none, add_before_norm, add_after, sandwich"));
+  return ByName("--residual", name,
+                {ResidualMode::kNone, ResidualMode::kAddBeforeNorm, ResidualMode::kAddAfter,
+                 ResidualMode::kSandwich});
 }
 
 absl::StatusOr<std::vector<ModelRequest>> ReadModelRequests(const ModelOptions& options) {

@@ -1,29 +1,16 @@
 #include "runtime/tools/op_options.h"
 
 #include <CLI/CLI.hpp>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/tools/by_name.h"
 #include "src/base/status.h"
 
 namespace fusebox {
 namespace {
-
-// The value of `choices` that is spelled `text`.
-template <typename Enum>
-absl::StatusOr<Enum> ByName(std::string_view option, std::string_view text,
-                            std::initializer_list<Enum> choices) {
-  std::string accepted;
-  for (const Enum choice : choices) {
-    if (ToString(choice) == text) return choice;
-    absl::StrAppend(&accepted, accepted.empty() ? "" : ", ", ToString(choice));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", text, " is unknown; accepted: ", accepted));
-}
 
 absl::Status ReadBias(std::string_view name, FfnProblem& problem) {
   problem.up_bias = name == "up" || name == "both";

@@ -11,9 +11,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/config/config.h"
+#include "runtime/engine/planner.h"
+#include "runtime/tools/cache_option.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/ffn_layer.h"
 #include "runtime/tools/gpu_option.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/op_options.h"
 #include "runtime/tools/verify_list.h"
 #include "runtime/tools/verify_report.h"
@@ -64,7 +67,8 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
   std::vector<WarmedOp> warmed = WarmForVerify({.engine = &engine,
                                                 .service = &session->kernels(),
                                                 .permission = session->permission(),
-                                                .gpu = gpu},
+                                                .gpu = gpu,
+                                                .overrides = &session->overrides()},
                                                ops, options.jobs);
   VerifyRun run(session.get(), &kernels, gpu, options.repeat);
   VerifyReport report;
@@ -81,10 +85,7 @@ absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& co
   const uint64_t compiles = stats.compiles + session->counters().compiles.value();
   const std::string& name = session->device().name;
   const std::string text =
-      options.json ? report.ToJson(name, compiles)
-                             .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) +
-                         "\n"
-                   : report.ToText(name, compiles);
+      options.json ? JsonText(report.ToJson(name, compiles)) : report.ToText(name, compiles);
   std::fputs(text.c_str(), stdout);
   return report.Code();
 }
@@ -100,13 +101,17 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
+  FUSEBOX_ASSIGN_OR_RETURN(const PlanOverrides overrides, ReadOverrides(config));
+  // The tools' own kernels are the built-in ones, whatever FUSEBOX_TEMPLATE_DIR holds: what judges
+  // must not change with what is judged.
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource measure, EmitMeasure(TemplateSet::Embedded()));
   FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(measure, CompilePermission::kAllowed).status());
   int num_ready = 0;
   for (const WarmedOp& warmed : WarmForVerify({.engine = &engine,
                                 .service = &kernels,
                                 .permission = CompilePermission::kAllowed,
-                                .gpu = gpu},
+                                .gpu = gpu,
+                                .overrides = &overrides},
                                               ops, options.jobs)) {
     if (!warmed.status.ok() && !IsDeclined(warmed.status)) return warmed.status;
     num_ready += warmed.status.ok() ? 1 : 0;
@@ -158,7 +163,7 @@ absl::Status CheckOptions(const VerifyOptions& options) {
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
   FUSEBOX_RETURN_IF_ERROR(CheckOptions(options));
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
-  if (!options.cache_dir.empty()) config.cache_dirs = SplitColonList(options.cache_dir);
+  ApplyCacheDir(options.cache_dir, config);
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> listed, ListOps(options));
   if (options.variants) listed = WithVariants(listed);
   const std::vector<OpToVerify> ops = EachOnce(listed);
@@ -174,10 +179,7 @@ void AddVerifyCommand(CLI::App& app, ExitCode& exit_code) {
   AddModelOptions(*command, options->model);
   AddOpOptions(*command, options->op);
   AddGpuOption(*command, options->gpu);
-  command
-      ->add_option("--cache-dir", options->cache_dir,
-                   "cache to use, instead of FUSEBOX_CACHE_DIR; a colon list like it")
-      ->type_name("DIR");
+  AddCacheDirOption(*command, "cache to use", options->cache_dir);
   command
       ->add_option("--models", options->models_folder,
                    "folder of config.json files, all of which are taken, beside --model")

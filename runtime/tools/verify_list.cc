@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/catch_exceptions.h"
+#include "runtime/engine/planner.h"
 #include "runtime/engine/start_threads.h"
 #include "runtime/tools/ffn_layer.h"
 #include "src/base/status.h"
-#include "src/plan/search.h"
-#include "src/source/emit.h"
 #include "src/source/emit_reference.h"
 
 namespace fusebox {
@@ -37,10 +37,10 @@ absl::Status CompilePlans(const VerifyKernels& kernels, const OpToRun& op) {
   for (const int64_t tokens : op.tokens) {
     FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
     if (!tiles.insert(tile).second) continue;
-    FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(*op.problem, tile, kernels.gpu));
-    FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source,
-                             Emit(report.best.plan, TemplateSet::Embedded()));
-    FUSEBOX_RETURN_IF_ERROR(kernels.service->GetOrCompile(source, kernels.permission).status());
+    FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel planned,
+                             PlanAndEmit(*op.problem, tile, kernels.gpu, *kernels.overrides));
+    FUSEBOX_RETURN_IF_ERROR(
+        kernels.service->GetOrCompile(planned.source, kernels.permission).status());
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "fusebox/fusebox.hpp"
 #include "runtime/engine/kernel_service.h"
+#include "runtime/engine/overrides.h"
 #include "runtime/tools/op_options.h"
 #include "src/device/device_spec.h"
 
@@ -40,6 +41,7 @@ struct VerifyKernels {
   KernelService* service;  // of the oracle's kernels, and those that run past the API
   CompilePermission permission;
   DeviceSpec gpu;
+  const PlanOverrides* overrides;  // of the plans past the API
 };
 
 // In the order of `ops`, on up to `jobs` threads.

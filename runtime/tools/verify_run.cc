@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/planner.h"
 #include "runtime/tools/command.h"
 #include "runtime/tools/ffn_layer.h"
 #include "runtime/tools/forced_kernel.h"
 #include "runtime/tools/launch_buffers.h"
 #include "src/base/status.h"
 #include "src/plan/footprint.h"
-#include "src/plan/search.h"
 
 namespace fusebox {
 namespace {
@@ -111,7 +111,8 @@ absl::StatusOr<VerifyRun::Launcher> VerifyRun::LauncherOfPlan(Subject& subject,
   FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
   auto found = subject.forced.find(tile);
   if (found == subject.forced.end()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report, Search(subject.problem, tile, gpu_));
+    FUSEBOX_ASSIGN_OR_RETURN(const SearchReport report,
+                             ChoosePlan(subject.problem, tile, gpu_, session_->overrides()));
     FUSEBOX_ASSIGN_OR_RETURN(ForcedKernel made, ForcedKernel::Make(*session_, report.best.plan));
     found = subject.forced.emplace(tile, std::move(made)).first;
   }

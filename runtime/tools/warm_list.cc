@@ -22,7 +22,8 @@ void Add(std::vector<WarmPiece>& pieces, const std::string& name, const absl::St
 
 }  // namespace
 
-std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests) {
+std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests,
+                                  const std::vector<ManifestRequest>& manifests) {
   std::vector<WarmPiece> pieces;
   for (const ModelRequest& request : requests) {
     if (!request.declined.ok()) {
@@ -35,6 +36,12 @@ std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests) {
            .roles = op.roles,
            .tensor_parallel = op.tensor_parallel,
            .tokens = op.tokens});
+    }
+  }
+  for (const ManifestRequest& manifest : manifests) {
+    for (const ManifestEntry& entry : manifest.entries) {
+      Add(pieces, entry.op.problem.Name(), entry.op,
+          {.model = manifest.file, .tensor_parallel = 0, .tokens = {entry.op.token_tile}});
     }
   }
   return pieces;

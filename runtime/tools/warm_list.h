@@ -10,14 +10,15 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/tools/model_options.h"
+#include "runtime/tools/warm_manifest.h"
 #include "src/model/model_ops.h"
 
 namespace fusebox {
 
 struct WarmAsker {
-  std::string model;
-  std::vector<FfnRole> roles;  // of the model's blocks that are this op
-  int64_t tensor_parallel = 1;
+  std::string model;            // or the manifest's file
+  std::vector<FfnRole> roles;   // of the model's blocks that are this op
+  int64_t tensor_parallel = 1;  // 0: recorded, so it is not known
   std::vector<int64_t> tokens;
 };
 
@@ -27,7 +28,8 @@ struct WarmPiece {
   std::vector<WarmAsker> askers;
 };
 
-std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests);
+std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests,
+                                  const std::vector<ManifestRequest>& manifests);
 
 }  // namespace fusebox
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/tools/json_text.h"
 #include "runtime/tools/rule_list.h"
 #include "runtime/tools/table.h"
 
@@ -25,7 +26,10 @@ std::string OutcomeText(const WarmRow& row) {
 
 std::string DegreesText(const WarmRow& row) {
   std::vector<int64_t> degrees;
-  for (const WarmAsker& asker : row.piece.askers) degrees.push_back(asker.tensor_parallel);
+  for (const WarmAsker& asker : row.piece.askers) {
+    if (asker.tensor_parallel > 0) degrees.push_back(asker.tensor_parallel);
+  }
+  if (degrees.empty()) return "-";
   std::sort(degrees.begin(), degrees.end());
   degrees.erase(std::unique(degrees.begin(), degrees.end()), degrees.end());
   return absl::StrJoin(degrees, ",");
@@ -71,8 +75,9 @@ std::string Sentences(const std::vector<ModelRequest>& requests, const std::vect
     if (std::find(done.begin(), done.end(), row.sentence) != done.end()) continue;
     done.push_back(row.sentence);
     const WarmAsker& asker = row.piece.askers.front();
-    absl::StrAppend(&text, ToString(row.outcome), " ", row.piece.name, " (", asker.model, ", tp ",
-                    asker.tensor_parallel, "): ", row.sentence);
+    absl::StrAppend(&text, ToString(row.outcome), " ", row.piece.name, " (", asker.model,
+                    asker.tensor_parallel > 0 ? absl::StrCat(", tp ", asker.tensor_parallel) : "",
+                    "): ", row.sentence);
     const std::string_view help =
         row.outcome == WarmOutcome::kDeclined ? HelpFor(SplitDecline(row.sentence).rule) : "";
     absl::StrAppend(&text, help.empty() ? "" : "; what helps: ", help, "\n");
@@ -85,6 +90,10 @@ Json RowJson(const WarmRow& row) {
   for (const WarmAsker& asker : row.piece.askers) {
     Json roles = Json::array();
     for (const FfnRole role : asker.roles) roles.push_back(ToString(role));
+    if (asker.tensor_parallel == 0) {
+      askers.push_back({{"manifest", asker.model}});
+      continue;
+    }
     askers.push_back({{"model", asker.model},
                       {"blocks", roles},
                       {"tensor_parallel", asker.tensor_parallel},
@@ -169,6 +178,9 @@ ExitCode WarmReport::Code() const {
 std::string WarmReport::ToText() const {
   std::string text;
   for (const ModelRequest& request : requests) absl::StrAppend(&text, DescribeModel(request), "\n");
+  for (const ManifestRequest& manifest : manifests) {
+    absl::StrAppend(&text, DescribeManifest(manifest), "\n");
+  }
   absl::StrAppend(&text, "\n", KernelTable(rows), "\n", Sentences(requests, rows));
   absl::StrAppend(&text, gpu, ": ", Count(WarmOutcome::kCompiled), " compiled, ",
                   Count(WarmOutcome::kCached), " cached, ", Count(WarmOutcome::kDeclined),
@@ -190,8 +202,12 @@ std::string WarmReport::ToJson() const {
   Json json = {{"gpu", gpu},
                {"cache_root", cache_root},
                {"models", Json::array()},
+               {"manifests", Json::array()},
                {"kernels", Json::array()}};
   for (const ModelRequest& request : requests) json["models"].push_back(RequestJson(request));
+  for (const ManifestRequest& manifest : manifests) {
+    json["manifests"].push_back({{"file", manifest.file}, {"entries", manifest.entries.size()}});
+  }
   for (const WarmRow& row : rows) json["kernels"].push_back(RowJson(row));
   json["totals"] = {{"compiled", Count(WarmOutcome::kCompiled)},
                     {"cached", Count(WarmOutcome::kCached)},
@@ -200,7 +216,7 @@ std::string WarmReport::ToJson() const {
                     {"missing", Count(WarmOutcome::kMissing)},
                     {"median_compile_ms", MedianCompileMs()},
                     {"seconds", seconds}};
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace fusebox

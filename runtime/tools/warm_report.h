@@ -8,6 +8,7 @@
 
 #include "runtime/tools/command.h"
 #include "runtime/tools/model_options.h"
+#include "runtime/tools/warm_manifest.h"
 #include "runtime/tools/warm_run.h"
 
 namespace fusebox {
@@ -16,6 +17,7 @@ struct WarmReport {
   std::string gpu;
   std::string cache_root;  // where kernels were kept; empty: nowhere
   std::vector<ModelRequest> requests;
+  std::vector<ManifestRequest> manifests;
   std::vector<WarmRow> rows;
   double seconds = 0;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/planner.h"
 #include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
@@ -49,7 +50,7 @@ WarmRow WarmRun::MakeReady(const WarmPiece& piece) {
 absl::Status WarmRun::Fill(const WarmPiece& piece, WarmRow& row) {
   FUSEBOX_RETURN_IF_ERROR(piece.op.status());
   FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel planned,
-                           PlanAndEmit(piece.op->problem, piece.op->token_tile, gpu_));
+                           PlanAndEmit(piece.op->problem, piece.op->token_tile, gpu_, overrides_));
   row.plan = planned.report.best.plan.Summary();
   row.predicted_us = planned.report.best.cost.us();
   row.floor_us = planned.report.best.cost.floor_us;

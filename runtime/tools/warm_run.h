@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "runtime/compile/compiled_kernel.h"
 #include "runtime/engine/kernel_service.h"
+#include "runtime/engine/overrides.h"
 #include "runtime/tools/progress.h"
 #include "runtime/tools/warm_list.h"
 #include "src/device/device_spec.h"
@@ -43,7 +44,9 @@ struct WarmRow {
 
 class WarmRun {
  public:
-  WarmRun(const DeviceSpec& gpu, KernelService* kernels) : gpu_(gpu), kernels_(kernels) {}
+  // All must outlive the run.
+  WarmRun(const DeviceSpec& gpu, const PlanOverrides& overrides, KernelService* kernels)
+      : gpu_(gpu), overrides_(overrides), kernels_(kernels) {}
 
   WarmRow MakeReady(const WarmPiece& piece) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -58,6 +61,7 @@ class WarmRun {
   absl::Status Obstacle() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   const DeviceSpec& gpu_;
+  const PlanOverrides& overrides_;
   KernelService* const kernels_;
   mutable absl::Mutex mutex_;
   absl::Status obstacle_ ABSL_GUARDED_BY(mutex_);  // why compiling more would be in vain

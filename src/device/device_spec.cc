@@ -59,6 +59,7 @@ void ReadRates(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("model_resolution", &spec.model_resolution, 0.0, 1.0);
   fields.Read("queue_cost", &spec.queue_cost, 0.0, 10.0);
   fields.Read("activation_latency_ns", &spec.activation_latency_ns, 1.0, 1e6);
+  fields.Read("l2_read_gb_per_s", &spec.l2_read_gb_per_s, 1.0, 1e6);
   fields.Read("smem_bytes_per_cycle", &spec.smem_bytes_per_cycle, 1.0, 4096.0);
   fields.Read("partials_l2_share", &spec.partials_l2_share, 0.0, 1.0);
 }
@@ -73,6 +74,7 @@ void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("kernel.wgmma_ns", &spec.wgmma_ns, 0.0, kMaxNs);
   fields.Read("kernel.wgmma_ns_per_token", &spec.wgmma_ns_per_token, 0.0, kMaxNs);
   fields.Read("kernel.k_exchange_ns", &spec.k_exchange_ns, 0.0, kMaxNs);
+  fields.Read("kernel.grid_gather_us", &spec.grid_gather_us, 0.0, 1e3);
   fields.Read("kernel.combine_unit_ns", &spec.combine_unit_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_pass_ns", &spec.combine_pass_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_patience_ns", &spec.combine_patience_ns, 0.0, kMaxNs);

@@ -47,8 +47,9 @@ struct DeviceSpec {
   double model_resolution = 0;       // predictions nearer than this share of each other are ties
   double queue_cost = 0;             // share of the stream's time lost when there are twice as many
   double activation_latency_ns = 0;  // TMA load of an activation slot that hits L2, under load
+  double l2_read_gb_per_s = 0;       // activations, read by every SM, beside the weight stream
   double smem_bytes_per_cycle = 0;   // one SM
-  double partials_l2_share = 0;      // of L2 that partial sums may take without being evicted
+  double partials_l2_share = 0;      // of L2 that what CTAs hand over may take and not be evicted
 
   double boundary_plain_us = 0;    // between kernels of one stream in a graph
   double boundary_pdl_us = 0;      // same, with programmatic dependent launch
@@ -58,6 +59,7 @@ struct DeviceSpec {
   double wgmma_ns = 0;             // one m64nNk16 in its warpgroup's chain, whatever N
   double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per token of N
   double k_exchange_ns = 0;        // sums handed between warpgroups that split k
+  double grid_gather_us = 0;       // h to L2, the grid barrier, the first of it back
   double combine_unit_ns = 0;      // 16 rows x 8 tokens: a latency of one batch's loads
   double combine_pass_ns = 0;      // a pass's arrivals and first loads, before its units
   double combine_patience_ns = 0;  // what letting the others arrive first costs

@@ -39,7 +39,6 @@ enum class ResidualHabit : int32_t {
 };
 
 enum class WeightForm : int32_t { kFused = 1, kSeparate };     // gate and up: one matrix, or two
-enum class WeightLayout : int32_t { kOutIn = 1, kInOut };      // kInOut: GPT-2's Conv1D
 enum class AbsentDim : int32_t { kRefused = 1, kFourHidden };  // an intermediate size not given
 
 // A flag of the config that changes the row's order.

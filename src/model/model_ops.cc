@@ -56,20 +56,9 @@ ResidualMode ResidualOf(const ModelFfn& model, const EnginePreset& engine) {
   return ResidualMode::kNone;
 }
 
-absl::Status CheckLayout(const ModelFfn& model, const EnginePreset& engine) {
-  if (model.checkpoint_layout == WeightLayout::kOutIn || engine.code == ModelCode::kOwn) {
-    return absl::OkStatus();
-  }
-  return Declined("layout",
-                  absl::StrCat("transformers keeps the weights of ", model.family,
-                               " as [in, out] (Conv1D) and this version reads [out, in] only; the "
-                               "other engines turn them at load, or run the model's own path"));
-}
-
 // The problem of one rank, or the rule that declines the whole degree.
 absl::StatusOr<FfnProblem> RankProblem(const ModelFfn& model, const FfnBlock& block,
                                        const ModelDemand& demand, int64_t degree) {
-  FUSEBOX_RETURN_IF_ERROR(CheckLayout(model, demand.engine));
   const int64_t intermediate = block.intermediate.value();
   if (intermediate % degree != 0) {
     return Declined("tensor_parallel",
@@ -180,7 +169,10 @@ FfnProblem ProblemOfBlock(const ModelFfn& model, const FfnBlock& block, const Mo
                                           : model.engine_activation,
                         .form = model.form,
                         .up_bias = has_biases,
-                        .down_bias = has_biases && degree == 1};
+                        .down_bias = has_biases && degree == 1,
+                        .layout = engine.code == ModelCode::kTransformers
+                                      ? model.checkpoint_layout
+                                      : WeightLayout::kOutIn};
   if (demand.variant == OpVariant::kEngine && block.role == FfnRole::kDense) {
     problem.norm = NormInFront(model);
     if (degree == 1) problem.residual_mode = ResidualOf(model, engine);

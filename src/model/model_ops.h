@@ -56,7 +56,7 @@ struct ModelOp {
   std::vector<FfnRole> roles;  // of the model's blocks that are this op; none for an op without one
   int64_t tensor_parallel = 1;
   std::vector<int64_t> tokens;  // the counts this tile serves, ascending
-  // Or Declined: tensor_parallel, layout, token_limit, dim_granule.
+  // Or Declined: tensor_parallel, token_limit, dim_granule.
   absl::StatusOr<TiledOp> op;
 };
 

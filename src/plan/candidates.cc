@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "src/plan/footprint.h"
 #include "src/plan/legality.h"
@@ -11,7 +10,7 @@ namespace fusebox {
 namespace {
 
 constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};    // k elements: 1, 2 or 4 boxes
-constexpr std::array<int, 3> kActivationDepths = {16, 8, 4};  // slots that the weight ring leaves
+constexpr std::array<int, 4> kActivationDepths = {16, 8, 4, 2};  // slots the weight ring leaves
 constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
 constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
 constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
@@ -25,11 +24,19 @@ void AddUnique(std::vector<int>& values, int64_t value) {
     values.push_back(row_count);
 }
 
-// Intermediate rows per CTA: the smallest that fit the resident clusters, then round ones.
-std::vector<int> RowsPerCta(int64_t intermediate, int cluster_size, int max_clusters) {
+// Rows of a phase come in these: a swizzle atom, or in layout in_out a whole box.
+int64_t GranuleOf(const FfnProblem& problem) {
+  return problem.layout == WeightLayout::kInOut ? kBoxK : kRowGranule;
+}
+
+// Dsm gather, intermediate rows per CTA: the smallest that fit the resident clusters, then round
+// ones.
+std::vector<int> RowsPerCta(const FfnProblem& problem, int cluster_size, int max_clusters) {
   std::vector<int> rows;
   if (max_clusters == 0) return rows;
-  const int64_t granule = CeilDiv(kWgmmaK, cluster_size) > kRowGranule ? kWgmmaK : kRowGranule;
+  const int64_t intermediate = problem.intermediate.value();
+  const int64_t granule =
+      std::max(GranuleOf(problem), RoundUp(CeilDiv(kWgmmaK, cluster_size), kRowGranule));
   const int64_t fewest =
       RoundUp(CeilDiv(intermediate, int64_t{cluster_size} * max_clusters), granule);
   for (int step = 0; step < 3; ++step) AddUnique(rows, fewest + step * granule);
@@ -37,18 +44,26 @@ std::vector<int> RowsPerCta(int64_t intermediate, int cluster_size, int max_clus
   return rows;
 }
 
-// Passes and rows of one pass: the fewest passes, and those whose rows come near whole wgmma tiles.
-std::vector<std::pair<int, int>> Passes(int64_t hidden, int cluster_size) {
-  const int64_t slice = RoundUp(CeilDiv(hidden, cluster_size), kRowGranule);
-  std::vector<std::pair<int, int>> passes;
+// Passes and rows of one pass for a CTA's slice: the fewest passes, and those whose rows come near
+// whole wgmma tiles.
+std::vector<PhasePartition> PassOptions(int64_t slice_rows, int64_t granule) {
+  std::vector<PhasePartition> options;
   for (int64_t rows_wanted : {256, 192, 128, 64}) {
-    const int64_t num_passes = CeilDiv(slice, rows_wanted);
-    const std::pair<int, int> option(
-        static_cast<int>(num_passes),
-        static_cast<int>(RoundUp(CeilDiv(slice, num_passes), kRowGranule)));
-    if (std::find(passes.begin(), passes.end(), option) == passes.end()) passes.push_back(option);
+    const int64_t num_passes = CeilDiv(slice_rows, rows_wanted);
+    const PhasePartition option{
+        .rows_per_pass = static_cast<int>(RoundUp(CeilDiv(slice_rows, num_passes), granule)),
+        .passes = static_cast<int>(num_passes)};
+    if (std::find(options.begin(), options.end(), option) == options.end())
+      options.push_back(option);
   }
-  return passes;
+  return options;
+}
+
+// Slots of an activation that the plan streams: x, and h of grid gather.
+int64_t ActivationStream(const FusionPlan& plan) {
+  const int64_t x = plan.up.passes * CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
+  if (!plan.gathers_over_grid()) return x;
+  return x + plan.down.passes * CeilDiv(plan.down_k(), plan.down.k_per_slot);
 }
 
 // As many weight slots as shared memory holds beside the rest, and no more than the stream has.
@@ -58,21 +73,21 @@ int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
   const int64_t free_bytes = device.smem_per_cta_bytes - rest.total_bytes;
   if (free_bytes <= 0) return 0;
   const int64_t slots = free_bytes / (rest.slot_bytes + kSlotBarrierBytes);
-  const int64_t stream = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
-                         plan.down.passes * CeilDiv(plan.chunk_rows(), plan.down.k_per_slot);
+  const int64_t stream =
+      plan.up.passes * CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
+      plan.down.passes * CeilDiv(plan.down_k(), plan.down.k_per_slot);
   // A short stream leaves some unused.
   return static_cast<int>(
       std::min({slots, std::max<int64_t>(stream, kMinRingSlots), int64_t{kMaxRingSlots}}));
 }
 
-// Activation slots that fit beside the rings of `plan`, up to the deepest and to what phase 1 has.
+// Activation slots that fit beside the rings of `plan`, up to the deepest and to what is streamed.
 int DeepestActivations(const FusionPlan& plan, const DeviceSpec& device) {
   const Footprint footprint = FootprintOf(plan);
   const int64_t more = (device.smem_per_cta_bytes - footprint.total_bytes) /
                        (footprint.activation_slot_bytes + kSlotBarrierBytes);
-  const int64_t slots = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
   return static_cast<int>(std::min({plan.activation_slots + std::max<int64_t>(more, 0),
-                                    std::max<int64_t>(slots, kMinActivationSlots),
+                                    std::max<int64_t>(ActivationStream(plan), kMinActivationSlots),
                                     int64_t{kActivationDepths.front()}}));
 }
 
@@ -87,6 +102,7 @@ void VisitStreams(FusionPlan plan, absl::FunctionRef<void(const FusionPlan&)> vi
     if (plan.slots_in_flight == previous) continue;
     previous = plan.slots_in_flight;
     for (int patience : kPatienceCycles) {
+      if (plan.combine == Combine::kNone && patience > 0) continue;
       plan.combine_patience_cycles = patience;
       visit(plan);
     }
@@ -96,10 +112,10 @@ void VisitStreams(FusionPlan plan, absl::FunctionRef<void(const FusionPlan&)> vi
 // Ring geometry for a fixed partition: activation slots, and a weight ring that fills the rest.
 void VisitRings(FusionPlan plan, const DeviceSpec& device,
                 absl::FunctionRef<void(const FusionPlan&)> visit) {
-  const auto up_slots = static_cast<int>(CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot));
+  const auto streamed = static_cast<int>(ActivationStream(plan));
   int previous = -1;
   for (int depth : kActivationDepths) {
-    plan.activation_slots = std::max(kMinActivationSlots, std::min(depth, up_slots));
+    plan.activation_slots = std::max(kMinActivationSlots, std::min(depth, streamed));
     plan.ring_slots = DeepestRing(plan, device);
     if (plan.ring_slots == previous) continue;  // fewer activation slots that buy nothing
     previous = plan.ring_slots;
@@ -111,7 +127,7 @@ void VisitRings(FusionPlan plan, const DeviceSpec& device,
 void VisitSlots(FusionPlan plan, const DeviceSpec& device,
                 absl::FunctionRef<void(const FusionPlan&)> visit) {
   const int64_t up_k = RoundUp(plan.problem.hidden.value(), kBoxK);
-  const int64_t down_k = RoundUp(plan.chunk_rows(), kBoxK);
+  const int64_t down_k = RoundUp(plan.down_k(), kBoxK);
   plan.consumer_warpgroups = kConsumerWarpgroups;
   for (int up_depth : kSlotDepths) {
     if (up_depth > up_k) continue;
@@ -127,24 +143,65 @@ void VisitSlots(FusionPlan plan, const DeviceSpec& device,
   }
 }
 
-}  // namespace
-
-void ForEachCandidate(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
-                      absl::FunctionRef<void(const FusionPlan&)> visit) {
-  const int64_t intermediate = problem.intermediate.value();
+void VisitDsmGather(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
+                    absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t granule = GranuleOf(problem);
   for (const ClusterCapacity& cluster : device.clusters) {
     const int size = cluster.cluster_size;
     FusionPlan plan{.problem = problem, .token_tile = token_tile, .cluster_size = size};
-    for (int rows : RowsPerCta(intermediate, size, cluster.resident_ctas / size)) {
-      plan.up.rows_per_cta = rows;
-      plan.num_clusters = static_cast<int>(CeilDiv(intermediate, plan.chunk_rows()));
-      for (const auto& [passes, rows_per_pass] : Passes(problem.hidden.value(), size)) {
-        plan.down.passes = passes;
-        plan.down.rows_per_pass = rows_per_pass;
+    const int64_t slice = RoundUp(CeilDiv(problem.hidden.value(), size), granule);
+    for (int rows : RowsPerCta(problem, size, cluster.resident_ctas / size)) {
+      plan.up.rows_per_pass = rows;
+      plan.num_clusters =
+          static_cast<int>(CeilDiv(problem.intermediate.value(), plan.chunk_rows()));
+      for (const PhasePartition& down : PassOptions(slice, granule)) {
+        plan.down = down;
         VisitSlots(plan, device, visit);
       }
     }
   }
+}
+
+// The CTAs of a cluster share the rows of a norm; without one they share nothing.
+bool SuitsGridGather(const FfnProblem& problem, int cluster_size) {
+  return problem.norm == Norm::kNone ? cluster_size == 1 : cluster_size == 4 || cluster_size == 8;
+}
+
+void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
+                     absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t granule = GranuleOf(problem);
+  const int64_t intermediate = problem.intermediate.value();
+  const int64_t hidden = problem.hidden.value();
+  for (const ClusterCapacity& cluster : device.clusters) {
+    const int size = cluster.cluster_size;
+    const int resident = cluster.resident_ctas / size * size;
+    if (resident == 0 || !SuitsGridGather(problem, size)) continue;
+    FusionPlan plan{.problem = problem,
+                    .token_tile = token_tile,
+                    .cluster_size = size,
+                    .edge_scope = Scope::kGrid,
+                    .combine = Combine::kNone};
+    for (const auto& up : PassOptions(RoundUp(CeilDiv(intermediate, resident), granule), granule)) {
+      plan.up = up;
+      for (const auto& down : PassOptions(RoundUp(CeilDiv(hidden, resident), granule), granule)) {
+        plan.down = down;
+        // One tile of rows leaves the second warpgroup nothing but a share of k.
+        plan.down.k_warpgroups = down.rows_per_pass <= kWgmmaRows ? kConsumerWarpgroups : 1;
+        const int64_t ctas = std::max(CeilDiv(intermediate, up.rows_per_cta()),
+                                      CeilDiv(hidden, down.rows_per_cta()));
+        plan.num_clusters = static_cast<int>(CeilDiv(ctas, size));
+        VisitSlots(plan, device, visit);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void ForEachCandidate(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
+                      absl::FunctionRef<void(const FusionPlan&)> visit) {
+  VisitDsmGather(problem, token_tile, device, visit);
+  VisitGridGather(problem, token_tile, device, visit);
 }
 
 std::vector<FusionPlan> EnumerateCandidates(const FfnProblem& problem, int token_tile,

@@ -39,15 +39,21 @@ double HbmMicros(const FusionPlan& plan, const PhaseTraffic& phase, const Device
 PhaseCost CostOfPhase(const FusionPlan& plan, const PhaseTraffic& phase, const DeviceSpec& device) {
   PhaseCost cost;
   cost.hbm_us = HbmMicros(plan, phase, device);
+  cost.l2_us = MicrosAt(static_cast<double>(phase.activation_bytes), device.l2_read_gb_per_s);
   cost.smem_us = static_cast<double>(phase.smem_bytes) / device.smem_bytes_per_cycle /
                  (device.clock_ghz * kNsPerUs);
   const double wgmma_ns = device.wgmma_ns + device.wgmma_ns_per_token * plan.token_tile;
   cost.tensor_us = static_cast<double>(phase.wgmma_chain) * wgmma_ns / kNsPerUs;
   cost.producer_us = static_cast<double>(phase.boxes) * device.producer_box_ns / kNsPerUs;
+  if (phase.activation_bytes > 0) {
+    cost.activation_us = static_cast<double>(phase.slots) * device.activation_latency_ns /
+                         plan.activation_slots / kNsPerUs;
+  }
   return cost;
 }
 
 double EdgeMicros(const FusionPlan& plan, const Traffic& traffic, const DeviceSpec& device) {
+  if (plan.gathers_over_grid()) return device.grid_gather_us;
   const double all_bytes = static_cast<double>(traffic.dsm_bytes_per_cta) * plan.grid_ctas();
   double us = MicrosAt(all_bytes, device.FindCluster(plan.cluster_size)->dsm_gb_per_s);
   if (plan.up.k_warpgroups > 1) us += device.k_exchange_ns / kNsPerUs;
@@ -66,7 +72,7 @@ double UnitsMicros(const FusionPlan& plan, int64_t units, const DeviceSpec& devi
 
 // All passes but the last, one after the other.
 double EarlierPassesMicros(const FusionPlan& plan, const DeviceSpec& device) {
-  const int64_t strips = int64_t{DownTilesPerWarpgroup(plan)} * plan.consumer_warpgroups * 4;
+  const int64_t strips = int64_t{TilesPerWarpgroup(plan, plan.down)} * plan.consumer_warpgroups * 4;
   const int64_t units_of_combiner = CeilDiv(strips * (plan.token_tile / 8), kCombinerWarps);
   const double pass_us =
       device.combine_pass_ns / kNsPerUs + UnitsMicros(plan, units_of_combiner, device);
@@ -74,7 +80,7 @@ double EarlierPassesMicros(const FusionPlan& plan, const DeviceSpec& device) {
 }
 
 double LastPassMicros(const FusionPlan& plan, const DeviceSpec& device) {
-  const int64_t units_of_warp = int64_t{DownTilesPerWarpgroup(plan)} * (plan.token_tile / 8);
+  const int64_t units_of_warp = int64_t{TilesPerWarpgroup(plan, plan.down)} * (plan.token_tile / 8);
   const double patience_ns = plan.combine_patience_cycles > 0 ? device.combine_patience_ns : 0;
   const double parties_ns = plan.num_clusters * device.combine_party_ns;
   return UnitsMicros(plan, units_of_warp, device) + (patience_ns + parties_ns) / kNsPerUs;
@@ -82,8 +88,9 @@ double LastPassMicros(const FusionPlan& plan, const DeviceSpec& device) {
 
 using NamedTerm = std::pair<std::string_view, double>;
 
-std::array<NamedTerm, 6> TermsOf(const PhaseCost& cost) {
+std::array<NamedTerm, 7> TermsOf(const PhaseCost& cost) {
   return {{{"hbm", cost.hbm_us},
+           {"l2", cost.l2_us},
            {"smem", cost.smem_us},
            {"tensor", cost.tensor_us},
            {"producer", cost.producer_us},
@@ -102,7 +109,7 @@ nlohmann::ordered_json PhaseToJson(const PhaseCost& cost) {
 }  // namespace
 
 double PhaseCost::us() const {
-  return std::sqrt(hbm_us * hbm_us + smem_us * smem_us + tensor_us * tensor_us +
+  return std::sqrt(hbm_us * hbm_us + l2_us * l2_us + smem_us * smem_us + tensor_us * tensor_us +
                    producer_us * producer_us + activation_us * activation_us +
                    combine_us * combine_us);
 }
@@ -140,12 +147,12 @@ CostBreakdown EstimateCost(const FusionPlan& plan, const DeviceSpec& device, Bou
   cost.boundary_us = boundary == Boundary::kPdl ? device.boundary_pdl_us : device.boundary_plain_us;
   cost.launch_us = device.launch_us + device.FindCluster(plan.cluster_size)->launch_us;
   cost.up = CostOfPhase(plan, traffic.up, device);
-  cost.up.activation_us = static_cast<double>(traffic.up.slots) * device.activation_latency_ns /
-                          plan.activation_slots / kNsPerUs;
   cost.edge_us = EdgeMicros(plan, traffic, device);
   cost.down = CostOfPhase(plan, traffic.down, device);
-  cost.down.combine_us = EarlierPassesMicros(plan, device);
-  cost.combine_us = LastPassMicros(plan, device);
+  if (plan.combine == Combine::kOrderedPartials) {
+    cost.down.combine_us = EarlierPassesMicros(plan, device);
+    cost.combine_us = LastPassMicros(plan, device);
+  }
   return cost;
 }
 

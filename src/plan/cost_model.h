@@ -21,10 +21,11 @@ enum class Boundary : int32_t { kPlain = 1, kPdl = 2 };  // how a launch follows
 // decides, a second one as large adds 41 %.
 struct PhaseCost {
   double hbm_us = 0;         // weights at the rate that the bytes in flight reach
+  double l2_us = 0;          // activations from L2 to the SMs
   double smem_us = 0;        // shared-memory port of one SM
   double tensor_us = 0;      // MMAs of one warpgroup, one after the other
   double producer_us = 0;    // the producer thread's boxes
-  double activation_us = 0;  // activation slots, each a latency, a ring's worth at once; phase 1
+  double activation_us = 0;  // activation slots, each a latency, a ring's worth at once
   double combine_us = 0;     // earlier passes' outputs, finished by two warps behind; phase 2
   double us() const;
   std::string_view bound() const;  // name of the largest: "hbm", "smem", ...
@@ -35,7 +36,7 @@ struct CostBreakdown {
   double launch_us = 0;    // start to the first slot full, last sum left to last output written
   PhaseCost up;
   PhaseCost down;
-  double edge_us = 0;     // last sums of phase 1 to h in every peer
+  double edge_us = 0;     // last sums of phase 1 to h where phase 2 reads it
   double combine_us = 0;  // the last pass's ordered sums
   double us() const;
   double floor_us = 0;  // compulsory bytes at the best read rate; not a term

@@ -94,25 +94,27 @@ struct Ledger {
 
 absl::Status CountCta(const FusionPlan& plan, CtaPlace place, const CtaWork& work, Ledger& ledger) {
   const int64_t slot_bytes = FootprintOf(plan).slot_bytes;
-  const int64_t chunk_begin = place.cluster * plan.chunk_rows();
+  // What the CTA multiplies of h in phase 2.
+  const int64_t h_begin = plan.gathers_over_grid() ? 0 : place.cluster * plan.chunk_rows();
+  const int64_t h_end =
+      h_begin +
+      (plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot) : plan.down_k());
   for (const auto* phase : {&work.up, &work.down}) {
-    const int64_t operand_base = phase == &work.down ? chunk_begin : 0;
+    const int64_t operand_base = phase == &work.down ? h_begin : 0;
     const int64_t matrices = phase == &work.down ? 1 : plan.problem.num_up_matrices();
     for (const WeightSlot& slot : *phase) {
       FUSEBOX_RETURN_IF_ERROR(CheckSlot(slot, operand_base, matrices, slot_bytes));
       for (const WeightBox& box : slot.boxes) {
-        if (phase == &work.down && box.used_k_end > chunk_begin + plan.chunk_rows()) {
+        if (phase == &work.down && box.used_k_end > h_end) {
           return absl::InternalError(absl::StrCat("coverage: down columns up to ", box.used_k_end,
-                                                  " are multiplied beyond their chunk's end ",
-                                                  chunk_begin + plan.chunk_rows()));
+                                                  " are multiplied beyond the end of h, ", h_end));
         }
         ledger.Of(box.matrix)
             .Use(box.row_begin, box.row_begin + box.num_rows, box.k_begin, box.used_k_end);
       }
     }
   }
-  const int64_t slice_begin = chunk_begin + work.slice_begin;
-  ledger.intermediate.Use(slice_begin, slice_begin + work.slice_rows, 0, kCell);
+  ledger.intermediate.Use(work.slice_begin, work.slice_begin + work.slice_rows, 0, kCell);
   for (const OutputUnit& unit : work.outputs) {
     if (unit.num_rows % kCell != 0)
       return absl::InternalError("coverage: an output unit has a ragged end");

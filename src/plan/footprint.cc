@@ -10,20 +10,37 @@ constexpr int64_t kFragmentBytes = 16;  // one thread's part of a 64 x 8 fp32 ac
 constexpr int64_t kWarpgroupThreads = 128;
 constexpr int64_t kScratchBytes = 64;  // a float each of at most 16 consumer warps
 
-}  // namespace
+constexpr int kRegistersPerSm = 65536;  // CUDA C++ Programming Guide, compute capability 9.0
+// From this tile on a consumer's accumulators may need more than an even share of registers; below
+// it giving them more was measured to gain nothing.
+constexpr int kSplitTokenTile = 64;
+constexpr int kProducerRegisters = 40;           // addresses and loop state of one thread that copies
+constexpr int kCombiningProducerRegisters = 88;  // and of warps that add up 16 partial sums at a time
+constexpr int kMaxSplitRegisters = 240;  // PTX ISA 9.7.19.5: up to 256; the compiler uses up to 255
 
-int UpTilesPerWarpgroup(const FusionPlan& plan) {
-  const int row_groups = plan.consumer_warpgroups / plan.up.k_warpgroups;
-  return static_cast<int>(CeilDiv(CeilDiv(plan.up.rows_per_cta, kWgmmaRows), row_groups));
+// Sums that warpgroups which split a phase's k hand over.
+int64_t ExchangeBytes(const FusionPlan& plan, const PhasePartition& phase, int64_t matrices) {
+  const int64_t row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
+  return (phase.k_warpgroups - 1) * row_groups * TilesPerWarpgroup(plan, phase) * matrices *
+         (plan.token_tile / 8) * kWarpgroupThreads * kFragmentBytes;
 }
 
-int DownTilesPerWarpgroup(const FusionPlan& plan) {
-  return static_cast<int>(
-      CeilDiv(CeilDiv(plan.down.rows_per_pass, kWgmmaRows), plan.consumer_warpgroups));
+int64_t ActivationSlotBytes(const FusionPlan& plan) {
+  const int k = plan.gathers_over_grid() ? std::max(plan.up.k_per_slot, plan.down.k_per_slot)
+                                         : plan.up.k_per_slot;
+  return int64_t{plan.token_tile} * k * kElementBytes;
+}
+
+}  // namespace
+
+int TilesPerWarpgroup(const FusionPlan& plan, const PhasePartition& phase) {
+  const int row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
+  return static_cast<int>(CeilDiv(CeilDiv(phase.rows_per_pass, kWgmmaRows), row_groups));
 }
 
 int64_t UpSlotBytes(const FusionPlan& plan) {
-  return plan.problem.num_up_matrices() * plan.up.rows_per_cta * plan.up.k_per_slot * kElementBytes;
+  return plan.problem.num_up_matrices() * plan.up.rows_per_pass * plan.up.k_per_slot *
+         kElementBytes;
 }
 
 int64_t DownSlotBytes(const FusionPlan& plan) {
@@ -31,34 +48,58 @@ int64_t DownSlotBytes(const FusionPlan& plan) {
 }
 
 Footprint FootprintOf(const FusionPlan& plan) {
+  const bool has_norm = plan.problem.norm != Norm::kNone;
   Footprint f;
   f.slot_bytes = RoundUp(std::max(UpSlotBytes(plan), DownSlotBytes(plan)), kSmemAlignment);
   f.activation_offset = f.ring_offset + plan.ring_slots * f.slot_bytes;
-  f.activation_slot_bytes = int64_t{plan.token_tile} * plan.up.k_per_slot * kElementBytes;
+  f.activation_slot_bytes = ActivationSlotBytes(plan);
   f.intermediate_offset = f.activation_offset + plan.activation_slots * f.activation_slot_bytes;
-  f.intermediate_bytes = plan.chunk_rows() * plan.token_tile * kElementBytes;
+  const int64_t held_rows = plan.gathers_over_grid() ? plan.up.rows_per_pass : plan.chunk_rows();
+  f.intermediate_bytes = held_rows * plan.token_tile * kElementBytes;
   f.exchange_offset = f.intermediate_offset + f.intermediate_bytes;
-  const int64_t row_groups = plan.consumer_warpgroups / plan.up.k_warpgroups;
-  f.exchange_bytes = (plan.up.k_warpgroups - 1) * row_groups * UpTilesPerWarpgroup(plan) *
-                     plan.problem.num_up_matrices() * (plan.token_tile / 8) * kWarpgroupThreads *
-                     kFragmentBytes;
+  f.exchange_bytes = std::max(ExchangeBytes(plan, plan.up, plan.problem.num_up_matrices()),
+                              ExchangeBytes(plan, plan.down, 1));
   f.scratch_offset = f.exchange_offset + f.exchange_bytes;
-  f.scratch_bytes = plan.problem.norm == Norm::kNone ? 0 : kScratchBytes;
+  f.scratch_bytes = has_norm ? kScratchBytes : 0;
   f.barrier_offset = f.scratch_offset + f.scratch_bytes;
-  f.barrier_bytes = (2 * plan.ring_slots + 2 * plan.activation_slots + plan.down.passes +
-                     (plan.problem.norm == Norm::kNone ? 0 : 1)) *
-                    kBarrierBytes;
+  const int64_t edge_barriers = plan.gathers_over_grid() ? 0 : plan.down.passes;
+  f.barrier_bytes =
+      (2 * plan.ring_slots + 2 * plan.activation_slots + edge_barriers + (has_norm ? 1 : 0)) *
+      kBarrierBytes;
   f.total_bytes = f.barrier_offset + f.barrier_bytes + kSmemAlignment;
   return f;
 }
 
+RegisterSplit SplitRegisters(const FusionPlan& plan) {
+  if (plan.token_tile < kSplitTokenTile) return {};
+  const int warpgroups = plan.consumer_warpgroups + 1;
+  const int launched = kRegistersPerSm / plan.threads() / kRegisterGranule * kRegisterGranule;
+  const int producer =
+      plan.combine == Combine::kNone ? kProducerRegisters : kCombiningProducerRegisters;
+  const int consumer = (launched * warpgroups - producer) / plan.consumer_warpgroups /
+                       kRegisterGranule * kRegisterGranule;
+  if (consumer <= launched) return {};
+  return {.producer = producer, .consumer = std::min(consumer, kMaxSplitRegisters)};
+}
+
 int64_t PartialBytes(const FusionPlan& plan) {
+  if (plan.combine == Combine::kNone) return 0;
   return int64_t{plan.grid_ctas()} * plan.down.passes * plan.consumer_warpgroups *
-         DownTilesPerWarpgroup(plan) * (plan.token_tile / 8) * kWarpgroupThreads * kFragmentBytes;
+         TilesPerWarpgroup(plan, plan.down) * (plan.token_tile / 8) * kWarpgroupThreads *
+         kFragmentBytes;
+}
+
+int64_t GatheredBytes(const FusionPlan& plan) {
+  if (!plan.gathers_over_grid()) return 0;
+  return plan.token_tile * plan.problem.intermediate.value() * kElementBytes;
+}
+
+int64_t GatheredRowsOffset(const FusionPlan& plan) {
+  return kWorkspaceHeaderBytes + PartialBytes(plan);
 }
 
 int64_t NormalizedRowsOffset(const FusionPlan& plan) {
-  return kWorkspaceHeaderBytes + PartialBytes(plan);
+  return GatheredRowsOffset(plan) + GatheredBytes(plan);
 }
 
 int64_t WorkspaceBytes(const FusionPlan& plan) {

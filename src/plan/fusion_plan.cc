@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "src/base/strict_json.h"
+#include "src/shape/problem_json.h"
 
 namespace fusebox {
 namespace {
@@ -35,40 +36,26 @@ int ReadCount(StrictJson& json, std::string_view path, int64_t max) {
   return static_cast<int>(json.Integer(path, 1, max));
 }
 
-FfnProblem ReadProblem(StrictJson& json) {
-  constexpr std::pair<std::string_view, bool> kOps[] = {{"ffn", true}};
-  json.Choice<bool>("problem.op", kOps);
-  return {
-      .hidden = DimK(json.Integer("problem.hidden", 1, kMaxDim)),
-      .intermediate = DimN(json.Integer("problem.intermediate", 1, kMaxDim)),
-      .dtype = ReadEnum(json, "problem.dtype", std::array{DType::kBf16, DType::kFp16}),
-      .activation = ReadEnum(json, "problem.activation",
-                             std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
-                                        Activation::kGeluTanh, Activation::kReluSquared}),
-      .form = ReadEnum(json, "problem.form", std::array{FfnForm::kGated, FfnForm::kPlain}),
-      .residual_mode = ReadEnum(json, "problem.residual_mode",
-                                std::array{ResidualMode::kNone, ResidualMode::kAddBeforeNorm,
-                                           ResidualMode::kAddAfter, ResidualMode::kSandwich}),
-      .norm = ReadEnum(json, "problem.norm",
-                       std::array{Norm::kNone, Norm::kRms, Norm::kRmsPlusOne, Norm::kLayer}),
-      .rounding =
-          ReadEnum(json, "problem.rounding", std::array{Rounding::kFused, Rounding::kEngine}),
-      .up_bias = json.Integer("problem.up_bias", 0, 1) != 0,
-      .down_bias = json.Integer("problem.down_bias", 0, 1) != 0};
+PhasePartition ReadPhase(StrictJson& json, std::string_view path) {
+  const auto read = [&](std::string_view field, int64_t max) {
+    return ReadCount(json, absl::StrCat(path, ".", field), max);
+  };
+  return {.rows_per_pass = read("rows_per_pass", 4096),
+          .passes = read("passes", 131072),
+          .k_per_slot = read("k_per_slot", 4096),
+          .k_warpgroups = read("k_warpgroups", 16)};
 }
 
-nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
-  return {{"op", "ffn"},
-          {"hidden", problem.hidden.value()},
-          {"intermediate", problem.intermediate.value()},
-          {"dtype", ToString(problem.dtype)},
-          {"activation", ToString(problem.activation)},
-          {"form", ToString(problem.form)},
-          {"residual_mode", ToString(problem.residual_mode)},
-          {"norm", ToString(problem.norm)},
-          {"rounding", ToString(problem.rounding)},
-          {"up_bias", problem.up_bias ? 1 : 0},
-          {"down_bias", problem.down_bias ? 1 : 0}};
+nlohmann::ordered_json PhaseToJson(const PhasePartition& phase) {
+  return {{"rows_per_pass", phase.rows_per_pass},
+          {"passes", phase.passes},
+          {"k_per_slot", phase.k_per_slot},
+          {"k_warpgroups", phase.k_warpgroups}};
+}
+
+std::string PhaseSummary(const PhasePartition& phase) {
+  return absl::StrCat(phase.passes, "x", phase.rows_per_pass, "x", phase.k_per_slot,
+                      phase.k_warpgroups > 1 ? absl::StrCat("/", phase.k_warpgroups) : "");
 }
 
 }  // namespace
@@ -83,14 +70,8 @@ std::string FusionPlan::ToJson() const {
       {"ring_slots", ring_slots},
       {"slots_in_flight", slots_in_flight},
       {"activation_slots", activation_slots},
-      {"up",
-       {{"rows_per_cta", up.rows_per_cta},
-        {"k_per_slot", up.k_per_slot},
-        {"k_warpgroups", up.k_warpgroups}}},
-      {"down",
-       {{"rows_per_pass", down.rows_per_pass},
-        {"passes", down.passes},
-        {"k_per_slot", down.k_per_slot}}},
+      {"up", PhaseToJson(up)},
+      {"down", PhaseToJson(down)},
       {"edge", {{"scope", ToString(edge_scope)}, {"collective", ToString(edge_collective)}}},
       {"combine", ToString(combine)},
       {"combine_patience_cycles", combine_patience_cycles}};
@@ -100,7 +81,7 @@ std::string FusionPlan::ToJson() const {
 absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
   FUSEBOX_ASSIGN_OR_RETURN(StrictJson json, StrictJson::Parse(text, "plan"));
   FusionPlan plan{
-      .problem = ReadProblem(json),
+      .problem = ReadProblem(json, "problem"),
       .token_tile = ReadCount(json, "token_tile", 256),
       .cluster_size = ReadCount(json, "cluster_size", 64),
       .num_clusters = ReadCount(json, "num_clusters", 4096),
@@ -108,16 +89,12 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .ring_slots = ReadCount(json, "ring_slots", 4096),
       .slots_in_flight = ReadCount(json, "slots_in_flight", 4096),
       .activation_slots = ReadCount(json, "activation_slots", 4096),
-      .up = {.rows_per_cta = ReadCount(json, "up.rows_per_cta", 4096),
-             .k_per_slot = ReadCount(json, "up.k_per_slot", 4096),
-             .k_warpgroups = ReadCount(json, "up.k_warpgroups", 16)},
-      .down = {.rows_per_pass = ReadCount(json, "down.rows_per_pass", 4096),
-               .passes = ReadCount(json, "down.passes", 131072),
-               .k_per_slot = ReadCount(json, "down.k_per_slot", 4096)},
+      .up = ReadPhase(json, "up"),
+      .down = ReadPhase(json, "down"),
       .edge_scope =
           ReadEnum(json, "edge.scope", std::array{Scope::kSmem, Scope::kDsm, Scope::kGrid}),
       .edge_collective = ReadEnum(json, "edge.collective", std::array{Collective::kGather}),
-      .combine = ReadEnum(json, "combine", std::array{Combine::kOrderedPartials}),
+      .combine = ReadEnum(json, "combine", std::array{Combine::kNone, Combine::kOrderedPartials}),
       .combine_patience_cycles =
           static_cast<int>(json.Integer("combine_patience_cycles", 0, 1'000'000))};
   FUSEBOX_RETURN_IF_ERROR(json.Finish());
@@ -134,9 +111,8 @@ Fingerprint FusionPlan::PlanFingerprint() const {
 
 std::string FusionPlan::Summary() const {
   return absl::StrCat(
-      "c", cluster_size, "x", num_clusters, " t", token_tile, " up", up.rows_per_cta, "x",
-      up.k_per_slot, up.k_warpgroups > 1 ? absl::StrCat("/", up.k_warpgroups) : "", " down",
-      down.passes, "x", down.rows_per_pass, "x", down.k_per_slot, " wg", consumer_warpgroups,
+      "c", cluster_size, "x", num_clusters, " t", token_tile, " up", PhaseSummary(up), " down",
+      PhaseSummary(down), " wg", consumer_warpgroups,
       " ring", ring_slots, "/", slots_in_flight, "+", activation_slots,
       combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "", " ",
       ToString(edge_scope), "_", ToString(edge_collective));
@@ -164,6 +140,8 @@ std::string_view ToString(Collective collective) {
 
 std::string_view ToString(Combine combine) {
   switch (combine) {
+    case Combine::kNone:
+      return "none";
     case Combine::kOrderedPartials:
       return "ordered_partials";
   }

@@ -80,18 +80,18 @@ class PlanRun {
     if (plan.problem.residual_mode == ResidualMode::kAddBeforeNorm)
       out_.residual_out.resize(num_outputs, kQuietNan);
     for (int64_t token = 0; token < operands.tokens; ++token) PrepareRow(token);
-    for (int cluster = 0; cluster < plan.num_clusters; ++cluster)
-      partials_.emplace_back(hidden_, tile_);
+    const int num_partials = plan.gathers_over_grid() ? 1 : plan.num_clusters;
+    for (int i = 0; i < num_partials; ++i) partials_.emplace_back(hidden_, tile_);
   }
 
   FfnOutputs Run() {
-    for (int cluster = 0; cluster < plan_.num_clusters; ++cluster) RunCluster(cluster);
-    for (int cluster = 0; cluster < plan_.num_clusters; ++cluster) {
-      for (int rank = 0; rank < plan_.cluster_size; ++rank) {
-        for (const OutputUnit& unit : WorkOf(plan_, {.cluster = cluster, .rank = rank}).outputs) {
-          WriteUnit(unit);
-        }
-      }
+    if (plan_.gathers_over_grid()) {
+      RunGrid();
+    } else {
+      for (int cluster = 0; cluster < plan_.num_clusters; ++cluster) RunCluster(cluster);
+    }
+    for (int cta = 0; cta < plan_.grid_ctas(); ++cta) {
+      for (const OutputUnit& unit : WorkOfCta(cta).outputs) WriteUnit(unit);
     }
     if (plan_.problem.residual_mode == ResidualMode::kSandwich) {
       for (int64_t token = 0; token < operands_.tokens; ++token) FinishSandwich(token);
@@ -146,23 +146,27 @@ class PlanRun {
     return matrix == WeightMatrix::kGate ? operands_.gate : operands_.up;
   }
 
-  // sums += the box's weights times operand rows, over the k16 steps that belong to `k_group`.
+  struct KShare {
+    int group;
+    int num_groups;
+  };
+
+  // sums += the box's weights times operand rows, over the k16 steps that belong to the share.
   // `operand_base`: the matrix column of operand row 0. `row_base`: the matrix row of sums row 0.
   // What lies beyond the matrix is zero fill and adds nothing.
   void Multiply(const WeightBox& box, const WeightSlot& slot, const TokenRows& operand,
-                int64_t operand_base, int k_group, int64_t row_base, TokenRows& sums) const {
+                int64_t operand_base, KShare share, int64_t row_base, TokenRows& sums) const {
     const bool is_down = box.matrix == WeightMatrix::kDown;
     const int64_t columns = is_down ? intermediate_ : hidden_;
     const int64_t row_end =
         std::min(box.row_begin + box.num_rows, is_down ? hidden_ : intermediate_);
     const int64_t k_end = std::min(box.used_k_end, columns);
-    const int k_groups = is_down ? 1 : plan_.up.k_warpgroups;
     const int64_t slot_base = operand_base + slot.operand_begin;
     const absl::Span<const uint16_t> weights = Weights(box.matrix);
     for (int64_t row = box.row_begin; row < row_end; ++row) {
       float* out = sums.Row(row - row_base);
       for (int64_t step = box.k_begin; step < k_end; step += kWgmmaK) {
-        if ((step - slot_base) / kWgmmaK % k_groups != k_group) continue;
+        if ((step - slot_base) / kWgmmaK % share.num_groups != share.group) continue;
         for (int64_t k = step; k < std::min<int64_t>(step + kWgmmaK, k_end); ++k) {
           const float weight = ToFloat(weights[static_cast<size_t>(row * columns + k)]);
           const float* in = operand.Row(k - operand_base);
@@ -172,56 +176,84 @@ class PlanRun {
     }
   }
 
-  // Sums of one matrix of phase 1 over all slots: k groups apart, then added in order.
-  TokenRows UpSums(const CtaWork& work, WeightMatrix matrix, int64_t row_base) const {
-    TokenRows total(plan_.up.rows_per_cta, tile_);
-    for (int group = 0; group < plan_.up.k_warpgroups; ++group) {
-      TokenRows sums(plan_.up.rows_per_cta, tile_);
-      for (const WeightSlot& slot : work.up) {
+  // Sums of one matrix over all slots, for `num_rows` rows from `row_base`: k groups apart, then
+  // added in order.
+  TokenRows Sums(const std::vector<WeightSlot>& slots, WeightMatrix matrix,
+                 const TokenRows& operand, int64_t operand_base, int64_t row_base,
+                 int64_t num_rows) const {
+    const bool is_down = matrix == WeightMatrix::kDown;
+    const int k_groups = is_down ? plan_.down.k_warpgroups : plan_.up.k_warpgroups;
+    TokenRows total(num_rows, tile_);
+    for (int group = 0; group < k_groups; ++group) {
+      TokenRows sums(num_rows, tile_);
+      for (const WeightSlot& slot : slots) {
         for (const WeightBox& box : slot.boxes) {
           if (box.matrix != matrix) continue;
-          Multiply(box, slot, x_, 0, group, row_base, sums);
+          Multiply(box, slot, operand, operand_base, {group, k_groups}, row_base, sums);
         }
       }
-      for (int64_t i = 0; i < plan_.up.rows_per_cta * int64_t{tile_}; ++i)
-        total.Row(0)[i] += sums.Row(0)[i];
+      for (int64_t i = 0; i < num_rows * tile_; ++i) total.Row(0)[i] += sums.Row(0)[i];
     }
     return total;
   }
 
-  void MakeSlice(const CtaWork& work, int64_t chunk_begin, TokenRows& chunk) const {
-    const int64_t row_base = chunk_begin + work.slice_begin;
+  // The CTA's slice of h, into `h`, whose row 0 is intermediate row `h_begin`.
+  void MakeSlice(const CtaWork& work, int64_t h_begin, TokenRows& h_rows) const {
     const bool is_gated = plan_.problem.form == FfnForm::kGated;
-    const TokenRows up = UpSums(work, WeightMatrix::kUp, row_base);
-    const TokenRows gate = is_gated ? UpSums(work, WeightMatrix::kGate, row_base) : up;
+    const auto sums = [&](WeightMatrix matrix) {
+      return Sums(work.up, matrix, x_, 0, work.slice_begin, work.slice_rows);
+    };
+    const TokenRows up = sums(WeightMatrix::kUp);
+    const TokenRows gate = is_gated ? sums(WeightMatrix::kGate) : up;
     for (int64_t row = 0; row < work.slice_rows; ++row) {
-      const float up_bias = BiasOf(operands_.up_bias, row_base + row);
-      const float gate_bias = is_gated ? BiasOf(operands_.gate_bias, row_base + row) : up_bias;
+      const int64_t h_row = work.slice_begin + row;
+      const float up_bias = BiasOf(operands_.up_bias, h_row);
+      const float gate_bias = is_gated ? BiasOf(operands_.gate_bias, h_row) : up_bias;
       for (int token = 0; token < tile_; ++token) {
         const float first = RoundAsEngine(
             Activate(plan_.problem.activation, RoundAsEngine(gate.Row(row)[token] + gate_bias)));
         const float h = is_gated ? first * RoundAsEngine(up.Row(row)[token] + up_bias) : first;
-        chunk.Row(work.slice_begin + row)[token] = Round(h);
+        h_rows.Row(h_row - h_begin)[token] = Round(h);
       }
     }
   }
 
+  // Phase 2 of one CTA: its output rows, from `output_begin`, into the partial sums.
+  void MultiplyDown(const CtaWork& work, const TokenRows& h_rows, int64_t h_begin,
+                    int64_t output_begin, TokenRows& partial) const {
+    const int64_t num_rows = plan_.down.rows_per_cta();
+    const TokenRows sums =
+        Sums(work.down, WeightMatrix::kDown, h_rows, h_begin, output_begin, num_rows);
+    const int64_t rows_left = std::min(num_rows, hidden_ - output_begin);
+    for (int64_t row = 0; row < rows_left; ++row)
+      std::copy_n(sums.Row(row), tile_, partial.Row(output_begin + row));
+  }
+
+  // Dsm gather: what every CTA holds is the chunk; the cluster makes partial sums of all outputs.
   void RunCluster(int cluster) {
     const int64_t chunk_begin = cluster * plan_.chunk_rows();
-    TokenRows chunk(plan_.chunk_rows(), tile_);  // what every CTA holds after the gather
+    TokenRows chunk(plan_.chunk_rows(), tile_);
     std::vector<CtaWork> work;
     for (int rank = 0; rank < plan_.cluster_size; ++rank) {
       work.push_back(WorkOf(plan_, {.cluster = cluster, .rank = rank}));
       MakeSlice(work.back(), chunk_begin, chunk);
     }
-    TokenRows& partial = partials_[static_cast<size_t>(cluster)];
-    for (const CtaWork& cta : work) {
-      for (const WeightSlot& slot : cta.down) {
-        for (const WeightBox& box : slot.boxes) {
-          Multiply(box, slot, chunk, chunk_begin, 0, 0, partial);
-        }
-      }
+    for (int rank = 0; rank < plan_.cluster_size; ++rank) {
+      MultiplyDown(work[static_cast<size_t>(rank)], chunk, chunk_begin,
+                   rank * plan_.down.rows_per_cta(), partials_[static_cast<size_t>(cluster)]);
     }
+  }
+
+  // Grid gather: all slices first, then each CTA makes its outputs whole.
+  void RunGrid() {
+    TokenRows h_rows(plan_.grid_ctas() * plan_.up.rows_per_cta(), tile_);
+    for (int cta = 0; cta < plan_.grid_ctas(); ++cta) MakeSlice(WorkOfCta(cta), 0, h_rows);
+    for (int cta = 0; cta < plan_.grid_ctas(); ++cta)
+      MultiplyDown(WorkOfCta(cta), h_rows, 0, cta * plan_.down.rows_per_cta(), partials_[0]);
+  }
+
+  CtaWork WorkOfCta(int cta) const {
+    return WorkOf(plan_, {.cluster = cta / plan_.cluster_size, .rank = cta % plan_.cluster_size});
   }
 
   void WriteUnit(const OutputUnit& unit) {
@@ -253,7 +285,7 @@ class PlanRun {
   int tile_;
   TokenRows x_;                      // [hidden], normalised; tokens at and beyond `tokens` zero
   std::vector<float> sums_;          // [tokens, hidden]: x, or x + residual before the norm
-  std::vector<TokenRows> partials_;  // of each cluster: [hidden]
+  std::vector<TokenRows> partials_;  // of each cluster, or the sums themselves: [hidden]
   FfnOutputs out_;
 };
 

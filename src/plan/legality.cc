@@ -17,27 +17,54 @@ constexpr int kMaxConsumerWarpgroups =
 // Measured on an H200: the best plan with 33 to 66 clusters took 1.14 times the best with fewer,
 // one with 103 clusters 12 times.
 constexpr int kMaxCombineParties = 32;
-constexpr int kRegisterGranule = 8;    // registers are given to a thread in steps of 8
 constexpr int kCombineRegisters = 32;  // 8 fragments of 4 words, loaded ahead by the ordered sum
 
 // Bytes past the end of a slot that the last tile of 64 rows reads in either phase.
 int64_t OverreadBytes(const FusionPlan& plan) {
   constexpr int64_t kBoxRowBytes = kBoxK * 2;
-  const int64_t up = RoundUp(plan.up.rows_per_cta, kWgmmaRows) - plan.up.rows_per_cta;
+  const int64_t up = RoundUp(plan.up.rows_per_pass, kWgmmaRows) - plan.up.rows_per_pass;
   const int64_t down = RoundUp(plan.down.rows_per_pass, kWgmmaRows) - plan.down.rows_per_pass;
   return std::max(up, down) * kBoxRowBytes;
 }
 
-// Units of 16 output rows x 8 tokens of one rank, padding included: a counter each.
+// Units of 16 output rows x 8 tokens of one rank, padding included: a counter each where partial
+// sums are combined.
 int64_t UnitsOfRank(const FusionPlan& plan) {
   constexpr int64_t kStripsPerTile = kWgmmaRows / 16;
-  return int64_t{plan.down.passes} * DownTilesPerWarpgroup(plan) * plan.consumer_warpgroups *
+  return int64_t{plan.down.passes} * TilesPerWarpgroup(plan, plan.down) * plan.consumer_warpgroups *
          kStripsPerTile * (plan.token_tile / 8);
 }
 
 bool IsWholeSlot(int k_per_slot) { return k_per_slot % kBoxK == 0; }
 int64_t UpK(const FusionPlan& plan) { return RoundUp(plan.problem.hidden.value(), kBoxK); }
-int64_t DownK(const FusionPlan& plan) { return RoundUp(plan.chunk_rows(), kBoxK); }
+int64_t DownK(const FusionPlan& plan) { return RoundUp(plan.down_k(), kBoxK); }
+
+// Rows that a box has a whole number of: a swizzle atom, or in layout in_out, whose boxes are 64
+// rows wide, a box.
+int RowGranule(const FusionPlan& plan) {
+  return plan.problem.layout == WeightLayout::kInOut ? kBoxK : kRowGranule;
+}
+
+bool KSplits(const FusionPlan& plan, const PhasePartition& phase) {
+  return plan.consumer_warpgroups % phase.k_warpgroups == 0 &&
+         phase.k_per_slot % (phase.k_warpgroups * kWgmmaK) == 0;
+}
+
+// Each phase has rows for all `parts` that `rows` are dealt to, and none is idle.
+bool DealsOut(int64_t rows, int64_t rows_per_part, int64_t parts) {
+  return parts * rows_per_part >= rows && (parts - 1) * rows_per_part < rows;
+}
+
+// With grid gather a CTA may have no rows in one phase, but no cluster has none in both.
+bool DealsOutOverGrid(const FusionPlan& plan) {
+  const int64_t intermediate = plan.problem.intermediate.value();
+  const int64_t hidden = plan.problem.hidden.value();
+  const int64_t fewer = int64_t{plan.num_clusters - 1} * plan.cluster_size;
+  return plan.grid_ctas() * plan.up.rows_per_cta() >= intermediate &&
+         plan.grid_ctas() * plan.down.rows_per_cta() >= hidden &&
+         (fewer * plan.up.rows_per_cta() < intermediate ||
+          fewer * plan.down.rows_per_cta() < hidden);
+}
 
 // Rules on single fields and sums of them; nothing here needs the footprint, which divides by some
 // of them.
@@ -46,8 +73,9 @@ constexpr LegalityRule kFieldRules[] = {
      [](const PlanFacts& f) {
        const FusionPlan& p = f.plan;
        return std::min({p.token_tile, p.cluster_size, p.num_clusters, p.consumer_warpgroups,
-                        p.up.rows_per_cta, p.up.k_per_slot, p.up.k_warpgroups, p.down.rows_per_pass,
-                        p.down.passes, p.down.k_per_slot}) > 0;
+                        p.up.rows_per_pass, p.up.passes, p.up.k_per_slot, p.up.k_warpgroups,
+                        p.down.rows_per_pass, p.down.passes, p.down.k_per_slot,
+                        p.down.k_warpgroups}) > 0;
      },
      [](const PlanFacts&) { return std::string("every count of a plan is at least 1"); }},
     {"token_tile",
@@ -66,28 +94,41 @@ constexpr LegalityRule kFieldRules[] = {
      }},
     {"exchange_reachable",
      [](const PlanFacts& f) {
-       return f.plan.edge_scope == Scope::kDsm && f.plan.edge_collective == Collective::kGather;
+       return (f.plan.edge_scope == Scope::kDsm && f.plan.combine == Combine::kOrderedPartials) ||
+              (f.plan.edge_scope == Scope::kGrid && f.plan.combine == Combine::kNone);
      },
      [](const PlanFacts& f) {
        return StrCat("the edge ", ToString(f.plan.edge_scope), " ",
-                     ToString(f.plan.edge_collective),
-                     " has no kernel; this version gathers h through dsm");
+                     ToString(f.plan.edge_collective), " with combine ", ToString(f.plan.combine),
+                     " has no kernel; h is gathered through dsm, with ordered_partials, or over "
+                     "the grid, with none");
+     }},
+    {"phase_split",
+     [](const PlanFacts& f) {
+       return f.plan.gathers_over_grid() ||
+              (f.plan.up.passes == 1 && f.plan.down.k_warpgroups == 1);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("phase 1 in ", f.plan.up.passes, " passes and phase 2 with ",
+                     f.plan.down.k_warpgroups,
+                     " warpgroups to a slot's k: with dsm gather each can only be 1");
      }},
     {"row_granule",
      [](const PlanFacts& f) {
-       return f.plan.up.rows_per_cta % kRowGranule == 0 &&
-              f.plan.down.rows_per_pass % kRowGranule == 0;
+       return f.plan.up.rows_per_pass % RowGranule(f.plan) == 0 &&
+              f.plan.down.rows_per_pass % RowGranule(f.plan) == 0;
      },
      [](const PlanFacts& f) {
-       return StrCat("rows ", f.plan.up.rows_per_cta, " (up) and ", f.plan.down.rows_per_pass,
-                     " (down) must be multiples of ", kRowGranule, ", a swizzle atom");
+       return StrCat("rows ", f.plan.up.rows_per_pass, " (up) and ", f.plan.down.rows_per_pass,
+                     " (down) must be multiples of ", RowGranule(f.plan),
+                     ", what a box of layout ", ToString(f.plan.problem.layout), " holds");
      }},
     {"box_rows",
      [](const PlanFacts& f) {
-       return f.plan.up.rows_per_cta <= kMaxBoxRows && f.plan.down.rows_per_pass <= kMaxBoxRows;
+       return f.plan.up.rows_per_pass <= kMaxBoxRows && f.plan.down.rows_per_pass <= kMaxBoxRows;
      },
      [](const PlanFacts& f) {
-       return StrCat("boxes of ", f.plan.up.rows_per_cta, " (up) and ", f.plan.down.rows_per_pass,
+       return StrCat("boxes of ", f.plan.up.rows_per_pass, " (up) and ", f.plan.down.rows_per_pass,
                      " (down) rows exceed the ", kMaxBoxRows,
                      " of a tensor map; use more CTAs or more passes");
      }},
@@ -99,7 +140,10 @@ constexpr LegalityRule kFieldRules[] = {
        return StrCat("k per slot ", f.plan.up.k_per_slot, " (up) and ", f.plan.down.k_per_slot,
                      " (down) must be multiples of ", kBoxK, ", the inner width of a box");
      }},
-    {"k_granule", [](const PlanFacts& f) { return f.plan.chunk_rows() % kWgmmaK == 0; },
+    {"k_granule",
+     [](const PlanFacts& f) {
+       return f.plan.gathers_over_grid() || f.plan.chunk_rows() % kWgmmaK == 0;
+     },
      [](const PlanFacts& f) {
        return StrCat("a chunk of ", f.plan.chunk_rows(), " intermediate rows is not a multiple of ",
                      kWgmmaK, ", a k step of wgmma");
@@ -115,8 +159,9 @@ constexpr LegalityRule kFieldRules[] = {
      }},
     {"covers_intermediate",
      [](const PlanFacts& f) {
-       return f.plan.num_clusters ==
-              CeilDiv(f.plan.problem.intermediate.value(), f.plan.chunk_rows());
+       return f.plan.gathers_over_grid() ||
+              DealsOut(f.plan.problem.intermediate.value(), f.plan.chunk_rows(),
+                       f.plan.num_clusters);
      },
      [](const PlanFacts& f) {
        return StrCat(f.plan.num_clusters, " clusters of ", f.plan.chunk_rows(),
@@ -127,28 +172,39 @@ constexpr LegalityRule kFieldRules[] = {
     {"covers_outputs",
      [](const PlanFacts& f) {
        const int64_t hidden = f.plan.problem.hidden.value();
-       return f.plan.cluster_size * f.plan.slice_rows() >= hidden &&
-              (f.plan.cluster_size - 1) * f.plan.slice_rows() < hidden &&
-              int64_t{f.plan.down.passes - 1} * f.plan.down.rows_per_pass < hidden;
+       return f.plan.gathers_over_grid() ||
+              (DealsOut(hidden, f.plan.down.rows_per_cta(), f.plan.cluster_size) &&
+               int64_t{f.plan.down.passes - 1} * f.plan.down.rows_per_pass < hidden);
      },
      [](const PlanFacts& f) {
        return StrCat(f.plan.cluster_size, " slices of ", f.plan.down.passes, " x ",
                      f.plan.down.rows_per_pass, " output rows do not deal out hidden ",
                      f.plan.problem.hidden.value(), " with work for each rank and pass");
      }},
+    {"covers_grid",
+     [](const PlanFacts& f) {
+       return !f.plan.gathers_over_grid() || DealsOutOverGrid(f.plan);
+     },
+     [](const PlanFacts& f) {
+       return StrCat(f.plan.grid_ctas(), " CTAs with ", f.plan.up.rows_per_cta(),
+                     " intermediate and ", f.plan.down.rows_per_cta(),
+                     " output rows each do not deal out ", f.plan.problem.intermediate.value(),
+                     " and ", f.plan.problem.hidden.value(), " with work for each cluster");
+     }},
     {"warpgroup_split",
      [](const PlanFacts& f) {
        const FusionPlan& plan = f.plan;
        return plan.consumer_warpgroups <= kMaxConsumerWarpgroups &&
-              plan.threads() <= f.device.max_threads_per_cta &&
-              plan.consumer_warpgroups % plan.up.k_warpgroups == 0 &&
-              plan.up.k_per_slot % (plan.up.k_warpgroups * kWgmmaK) == 0;
+              plan.threads() <= f.device.max_threads_per_cta && KSplits(plan, plan.up) &&
+              KSplits(plan, plan.down);
      },
      [](const PlanFacts& f) {
        return StrCat(f.plan.consumer_warpgroups, " consumer warpgroups, ", f.plan.up.k_warpgroups,
-                     " sharing the k of a slot: at most ", kMaxConsumerWarpgroups,
+                     " (up) and ", f.plan.down.k_warpgroups,
+                     " (down) sharing the k of a slot: at most ", kMaxConsumerWarpgroups,
                      " are possible, the sharers must divide them and a slot's ",
-                     f.plan.up.k_per_slot / kWgmmaK, " k steps");
+                     f.plan.up.k_per_slot / kWgmmaK, " and ", f.plan.down.k_per_slot / kWgmmaK,
+                     " k steps");
      }},
     {"ring_fits",
      [](const PlanFacts& f) {
@@ -202,12 +258,15 @@ constexpr LegalityRule kFitRules[] = {
        return RegistersNeeded(f.plan, f.device) <= RegisterBudget(f.plan, f.device);
      },
      [](const PlanFacts& f) {
-       return StrCat("a thread needs about ", RegistersNeeded(f.plan, f.device), " registers; ",
-                     f.plan.threads(), " threads leave ", RegisterBudget(f.plan, f.device));
+       return StrCat("a consumer thread needs about ", RegistersNeeded(f.plan, f.device),
+                     " registers; ", f.plan.threads(), " threads leave it ",
+                     RegisterBudget(f.plan, f.device),
+                     "; use fewer rows in a pass or a smaller token tile");
      }},
     {"counters_fit",
      [](const PlanFacts& f) {
-       return f.plan.cluster_size * UnitsOfRank(f.plan) <= kWorkspaceCounters;
+       return f.plan.combine == Combine::kNone ||
+              f.plan.cluster_size * UnitsOfRank(f.plan) <= kWorkspaceCounters;
      },
      [](const PlanFacts& f) {
        return StrCat("the outputs are ", f.plan.cluster_size * UnitsOfRank(f.plan),
@@ -216,16 +275,18 @@ constexpr LegalityRule kFitRules[] = {
      }},
     {"partials_fit_l2",
      [](const PlanFacts& f) {
-       return static_cast<double>(PartialBytes(f.plan)) <=
+       return static_cast<double>(PartialBytes(f.plan) + GatheredBytes(f.plan)) <=
               f.device.partials_l2_share * static_cast<double>(f.device.l2_bytes);
      },
      [](const PlanFacts& f) {
-       return StrCat("partial sums of ", PartialBytes(f.plan), " bytes exceed the share ",
-                     f.device.partials_l2_share, " of the ", f.device.l2_bytes,
+       return StrCat("partial sums and h of ", PartialBytes(f.plan) + GatheredBytes(f.plan),
+                     " bytes exceed the share ", f.device.partials_l2_share, " of the ", f.device.l2_bytes,
                      " bytes of L2; use fewer clusters or a smaller token tile");
      }},
     {"combine_parties",
-     [](const PlanFacts& f) { return f.plan.num_clusters <= kMaxCombineParties; },
+     [](const PlanFacts& f) {
+       return f.plan.combine == Combine::kNone || f.plan.num_clusters <= kMaxCombineParties;
+     },
      [](const PlanFacts& f) {
        return StrCat("each output would be summed over ", f.plan.num_clusters, " clusters; beyond ",
                      kMaxCombineParties, " the sum outlasts the stream; use larger clusters");
@@ -281,6 +342,8 @@ int ResidentCtas(const FusionPlan& plan, const DeviceSpec& device) {
 }
 
 int RegisterBudget(const FusionPlan& plan, const DeviceSpec& device) {
+  const RegisterSplit split = SplitRegisters(plan);
+  if (split.consumer > 0) return split.consumer;
   const int64_t registers =
       device.registers_per_sm / plan.threads() / kRegisterGranule * kRegisterGranule;
   return static_cast<int>(std::min<int64_t>(registers, device.max_registers_per_thread));
@@ -288,9 +351,9 @@ int RegisterBudget(const FusionPlan& plan, const DeviceSpec& device) {
 
 int RegistersNeeded(const FusionPlan& plan, const DeviceSpec& device) {
   const int fp32_per_tile = plan.token_tile / 2;  // 64 x token_tile sums over 128 threads
-  const int up =
-      static_cast<int>(plan.problem.num_up_matrices()) * UpTilesPerWarpgroup(plan) * fp32_per_tile;
-  const int down = DownTilesPerWarpgroup(plan) * fp32_per_tile;
+  const int up = static_cast<int>(plan.problem.num_up_matrices()) *
+                 TilesPerWarpgroup(plan, plan.up) * fp32_per_tile;
+  const int down = TilesPerWarpgroup(plan, plan.down) * fp32_per_tile;
   return device.kernel_registers + std::max({up, down, kCombineRegisters});
 }
 

@@ -17,7 +17,7 @@ constexpr int64_t kFavouredBytes = 88 << 10;  // in flight a CTA: where queueing
 }  // namespace
 
 Preference PreferenceOf(const FusionPlan& plan, const DeviceSpec& device) {
-  const bool one_tile = plan.up.rows_per_cta <= kWgmmaRows;
+  const bool one_tile = plan.up.rows_per_pass <= kWgmmaRows;
   // One tile of rows leaves the second warpgroup nothing but a share of k; more need no sharing.
   const bool shares_well = (plan.up.k_warpgroups > 1) == one_tile;
   // Sharing the combine's work pays where there is much of it, and delays it where there is little.
@@ -26,14 +26,14 @@ Preference PreferenceOf(const FusionPlan& plan, const DeviceSpec& device) {
   // Whole wgmma tiles of rows ran up to 3 % better, where they did not leave many SMs idle.
   const int resident = device.FindCluster(plan.cluster_size)->resident_ctas;
   const bool whole_tiles =
-      plan.up.rows_per_cta % kWgmmaRows == 0 && plan.grid_ctas() >= kBusyShare * resident;
+      plan.up.rows_per_pass % kWgmmaRows == 0 && plan.grid_ctas() >= kBusyShare * resident;
   const int64_t in_flight = plan.slots_in_flight * std::max(UpSlotBytes(plan), DownSlotBytes(plan));
   return {std::abs(plan.cluster_size - kFavouredCluster),
           std::abs(plan.up.k_per_slot - kFavouredK),
           shares_well ? 0 : 1,
           patience_fits ? 0 : 1,
           whole_tiles ? 0 : 1,
-          plan.up.rows_per_cta,
+          plan.up.rows_per_pass,
           plan.ring_slots >= kRoomySlots ? 0 : 1,
           plan.slots_in_flight > 1 ? 0 : 1,
           std::abs(in_flight - kFavouredBytes),

@@ -106,11 +106,10 @@ absl::Status NothingLegal(const FfnProblem& problem, int token_tile, const Devic
   const std::string asked =
       absl::StrCat(problem.Name(), " at token tile ", token_tile, " on ", device.name);
   if (refused.empty()) {
-    return Declined("co_resident", absl::StrCat("no partition of ", asked,
-                                                " fits the resident CTAs: intermediate ",
-                                                problem.intermediate.value(),
-                                                " needs more than 256 rows on each; use tensor "
-                                                "parallelism, or run your own path"));
+    return Declined("co_resident",
+                    absl::StrCat("no partition of ", asked,
+                                 " was tried: by its profile the GPU holds no cluster that suits "
+                                 "it; name a profile that fits, or run your own path"));
   }
   const RefusedCount& most =
       *std::max_element(refused.begin(), refused.end(),
@@ -150,15 +149,32 @@ absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
   if (report.num_legal == 0) return NothingLegal(problem, token_tile, device, report.refused);
   report.runners_up = ranking.Take();
   report.best = ties.Preferred();
+  const bool is_passed_by =
+      std::any_of(report.runners_up.begin(), report.runners_up.end(),
+                  [&](const auto& ranked) { return ranked.cost.us() < report.best.cost.us(); });
+  report.chosen_by = is_passed_by ? ChosenBy::kPreference : ChosenBy::kCost;
   std::erase_if(report.runners_up,
                 [&](const RankedPlan& ranked) { return ranked.plan == report.best.plan; });
   if (report.runners_up.size() > max_runners_up) report.runners_up.resize(max_runners_up);
   return report;
 }
 
+std::string_view ToString(ChosenBy chosen_by) {
+  switch (chosen_by) {
+    case ChosenBy::kCost:
+      return "cost";
+    case ChosenBy::kPreference:
+      return "preference among ties";
+    case ChosenBy::kForced:
+      return "force";
+  }
+  return "unknown";
+}
+
 std::string SearchReport::ToJson() const {
   nlohmann::ordered_json json = {{"candidates", num_candidates},
                                  {"legal", num_legal},
+                                 {"chosen_by", ToString(chosen_by)},
                                  {"best", RankedToJson(best)},
                                  {"runners_up", nlohmann::ordered_json::array()},
                                  {"refused", nlohmann::ordered_json::array()}};

@@ -34,8 +34,14 @@ struct RefusedCount {
   std::string sentence;  // about that one
 };
 
+// Why the best is the best: it is predicted fastest; the model cannot tell it from the fastest and
+// an order of preference decided (preference.h); or a person forced it (forced_plans.h).
+enum class ChosenBy : int32_t { kCost = 1, kPreference, kForced };
+std::string_view ToString(ChosenBy chosen_by);  // "cost", "preference among ties", "force"
+
 struct SearchReport {
   RankedPlan best;
+  ChosenBy chosen_by = ChosenBy::kCost;
   std::vector<RankedPlan> runners_up;  // cheapest first
   std::vector<RefusedCount> refused;   // in the order of the rules
   int64_t num_candidates = 0;

@@ -14,29 +14,29 @@ int64_t MmaSmemBytes(int64_t wgmmas, int token_tile) {
   return wgmmas * (kWgmmaRows + token_tile) * kWgmmaK * kElementBytes;
 }
 
-PhaseTraffic UpTraffic(const FusionPlan& plan) {
-  const FfnProblem& problem = plan.problem;
-  const int64_t hidden = problem.hidden.value();
-  const int64_t matrices = problem.num_up_matrices();
+// A phase whose activations are streamed beside its weights: `matrices` of [rows, k].
+PhaseTraffic StreamedTraffic(const FusionPlan& plan, const PhasePartition& phase, int64_t matrices,
+                             int64_t rows, int64_t k) {
   PhaseTraffic t;
-  t.hbm_bytes = matrices * problem.intermediate.value() * hidden * kElementBytes;
-  const int64_t widest_rows = std::min<int64_t>(plan.up.rows_per_cta, problem.intermediate.value());
-  t.widest_cta_bytes = matrices * widest_rows * hidden * kElementBytes;
-  t.activation_bytes = int64_t{plan.grid_ctas()} * plan.token_tile * hidden * kElementBytes;
-  t.slots = CeilDiv(hidden, plan.up.k_per_slot);
-  t.boxes = t.slots * (plan.up.k_per_slot / kBoxK) * matrices;
-  t.slot_bytes = UpSlotBytes(plan);
-  const int64_t tiles = CeilDiv(plan.up.rows_per_cta, kWgmmaRows);
-  t.wgmmas = t.slots * (plan.up.k_per_slot / kWgmmaK) * tiles * matrices;
-  t.wgmma_chain = t.slots * (plan.up.k_per_slot / kWgmmaK / plan.up.k_warpgroups) *
-                  UpTilesPerWarpgroup(plan) * matrices;
+  t.hbm_bytes = matrices * rows * k * kElementBytes;
+  t.widest_cta_bytes = matrices * std::min(phase.rows_per_cta(), rows) * k * kElementBytes;
+  t.activation_bytes =
+      int64_t{plan.grid_ctas()} * phase.passes * plan.token_tile * k * kElementBytes;
+  t.slots = phase.passes * CeilDiv(k, phase.k_per_slot);
+  t.boxes = t.slots * (phase.k_per_slot / kBoxK) * matrices;
+  t.slot_bytes = matrices * phase.rows_per_pass * phase.k_per_slot * kElementBytes;
+  const int64_t tiles = CeilDiv(phase.rows_per_pass, kWgmmaRows);
+  t.wgmmas = t.slots * (phase.k_per_slot / kWgmmaK) * tiles * matrices;
+  t.wgmma_chain = t.slots * (phase.k_per_slot / kWgmmaK / phase.k_warpgroups) *
+                  TilesPerWarpgroup(plan, phase) * matrices;
   t.smem_bytes =
-      t.slots * (t.slot_bytes + int64_t{plan.token_tile} * plan.up.k_per_slot * kElementBytes) +
+      t.slots * (t.slot_bytes + int64_t{plan.token_tile} * phase.k_per_slot * kElementBytes) +
       MmaSmemBytes(t.wgmmas, plan.token_tile);
   return t;
 }
 
-PhaseTraffic DownTraffic(const FusionPlan& plan) {
+// Phase 2 over a chunk of h that every CTA of the cluster holds.
+PhaseTraffic ChunkTraffic(const FusionPlan& plan) {
   const int64_t hidden = plan.problem.hidden.value();
   const int64_t intermediate = plan.problem.intermediate.value();
   const int64_t chunk = plan.chunk_rows();
@@ -53,14 +53,14 @@ PhaseTraffic DownTraffic(const FusionPlan& plan) {
   t.hbm_bytes = columns * hidden * kElementBytes;
   t.waste_bytes = (columns - intermediate) * hidden * kElementBytes;
   t.widest_cta_bytes =
-      std::min(plan.slice_rows(), hidden) * std::min(loaded, intermediate) * kElementBytes;
+      std::min(plan.down.rows_per_cta(), hidden) * std::min(loaded, intermediate) * kElementBytes;
   const int64_t slots_per_pass = CeilDiv(chunk, plan.down.k_per_slot);
   t.slots = plan.down.passes * slots_per_pass;
   t.boxes = plan.down.passes * (loaded / kBoxK);
   t.slot_bytes = DownSlotBytes(plan);
   const int64_t tiles = CeilDiv(plan.down.rows_per_pass, kWgmmaRows);
   t.wgmmas = plan.down.passes * (chunk / kWgmmaK) * tiles;
-  t.wgmma_chain = plan.down.passes * (chunk / kWgmmaK) * DownTilesPerWarpgroup(plan);
+  t.wgmma_chain = plan.down.passes * (chunk / kWgmmaK) * TilesPerWarpgroup(plan, plan.down);
   t.smem_bytes = t.boxes * plan.down.rows_per_pass * kBoxK * kElementBytes +
                  MmaSmemBytes(t.wgmmas, plan.token_tile);
   return t;
@@ -69,9 +69,17 @@ PhaseTraffic DownTraffic(const FusionPlan& plan) {
 }  // namespace
 
 Traffic TrafficOf(const FusionPlan& plan) {
-  Traffic traffic{.up = UpTraffic(plan), .down = DownTraffic(plan)};
+  const int64_t hidden = plan.problem.hidden.value();
+  const int64_t intermediate = plan.problem.intermediate.value();
+  Traffic traffic{
+      .up = StreamedTraffic(plan, plan.up, plan.problem.num_up_matrices(), intermediate, hidden)};
+  if (plan.gathers_over_grid()) {
+    traffic.down = StreamedTraffic(plan, plan.down, 1, hidden, intermediate);
+    return traffic;
+  }
+  traffic.down = ChunkTraffic(plan);
   traffic.dsm_bytes_per_cta =
-      int64_t{plan.cluster_size - 1} * plan.up.rows_per_cta * plan.token_tile * kElementBytes;
+      (plan.cluster_size - 1) * plan.up.rows_per_cta() * plan.token_tile * kElementBytes;
   traffic.partial_bytes = PartialBytes(plan);
   return traffic;
 }

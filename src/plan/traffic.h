@@ -17,7 +17,7 @@ struct PhaseTraffic {
   // Of those, read by one CTA and used by another: the partial last box of a chunk.
   int64_t waste_bytes = 0;
   int64_t widest_cta_bytes = 0;  // weights read by the widest CTA
-  int64_t activation_bytes = 0;  // x from L2, all CTAs
+  int64_t activation_bytes = 0;  // x, or h of grid gather, from L2, all CTAs
   int64_t slots = 0;             // ring slots that each CTA fills and drains
   int64_t boxes = 0;             // TMA boxes of weights per CTA
   int64_t slot_bytes = 0;        // of one slot, zero fill included

@@ -1,7 +1,9 @@
 #include "src/plan/work_list.h"
 
 #include <algorithm>
+#include <array>
 
+#include "absl/types/span.h"
 #include "src/plan/footprint.h"
 
 namespace fusebox {
@@ -11,34 +13,37 @@ constexpr int kStripRows = 16;   // output rows of one warp in a tile
 constexpr int kBlockTokens = 8;  // tokens of one accumulator block
 constexpr int kWarpsPerWarpgroup = 4;
 
-std::vector<WeightSlot> UpSlots(const FusionPlan& plan, int64_t row_begin) {
-  const bool is_gated = plan.problem.form == FfnForm::kGated;
+// A phase whose activations are streamed beside its weights, all of k in every pass.
+std::vector<WeightSlot> StreamedSlots(const PhasePartition& phase,
+                                      absl::Span<const WeightMatrix> matrices, int64_t first_row,
+                                      int64_t k_end) {
   std::vector<WeightSlot> slots;
-  for (int64_t k = 0; k < plan.problem.hidden.value(); k += plan.up.k_per_slot) {
-    WeightSlot slot{.operand_begin = k};
-    for (int64_t box_k = k; box_k < k + plan.up.k_per_slot; box_k += kBoxK) {
-      WeightBox box{.row_begin = row_begin,
-                    .num_rows = plan.up.rows_per_cta,
-                    .k_begin = box_k,
-                    .used_k_end = box_k + kBoxK};
-      if (is_gated) {
-        box.matrix = WeightMatrix::kGate;
-        slot.boxes.push_back(box);
+  for (int pass = 0; pass < phase.passes; ++pass) {
+    const int64_t row_begin = first_row + int64_t{pass} * phase.rows_per_pass;
+    for (int64_t k = 0; k < k_end; k += phase.k_per_slot) {
+      WeightSlot slot{.pass = pass, .operand_begin = k};
+      for (int64_t box_k = k; box_k < k + phase.k_per_slot; box_k += kBoxK) {
+        for (const WeightMatrix matrix : matrices) {
+          slot.boxes.push_back({.matrix = matrix,
+                                .row_begin = row_begin,
+                                .num_rows = phase.rows_per_pass,
+                                .k_begin = box_k,
+                                .used_k_end = box_k + kBoxK});
+        }
       }
-      box.matrix = WeightMatrix::kUp;
-      slot.boxes.push_back(box);
+      slots.push_back(std::move(slot));
     }
-    slots.push_back(std::move(slot));
   }
   return slots;
 }
 
-std::vector<WeightSlot> DownSlots(const FusionPlan& plan, CtaPlace place) {
+// Phase 2 over the cluster's chunk of h.
+std::vector<WeightSlot> ChunkSlots(const FusionPlan& plan, CtaPlace place) {
   const int64_t chunk_begin = place.cluster * plan.chunk_rows();
   std::vector<WeightSlot> slots;
   for (int pass = 0; pass < plan.down.passes; ++pass) {
     const int64_t row_begin =
-        place.rank * plan.slice_rows() + int64_t{pass} * plan.down.rows_per_pass;
+        place.rank * plan.down.rows_per_cta() + int64_t{pass} * plan.down.rows_per_pass;
     for (int64_t column = 0; column < plan.chunk_rows(); column += plan.down.k_per_slot) {
       WeightSlot slot{.pass = pass, .operand_begin = column};
       const int64_t slot_end = std::min<int64_t>(column + plan.down.k_per_slot, plan.chunk_rows());
@@ -56,15 +61,23 @@ std::vector<WeightSlot> DownSlots(const FusionPlan& plan, CtaPlace place) {
   return slots;
 }
 
-// One unit of a pass: numbered token block outermost, then tile, then warp.
-OutputUnit UnitOf(const FusionPlan& plan, int rank, int pass, int unit) {
-  const int warps = plan.consumer_warpgroups * kWarpsPerWarpgroup;
-  const int strips = DownTilesPerWarpgroup(plan) * warps;
+int UnitsOfPass(const FusionPlan& plan) {
+  const int row_groups = plan.consumer_warpgroups / plan.down.k_warpgroups;
+  return TilesPerWarpgroup(plan, plan.down) * row_groups * kWarpsPerWarpgroup *
+         (plan.token_tile / kBlockTokens);
+}
+
+// One unit of a pass: numbered token block outermost, then tile, then warp. `slice_begin`: the first
+// output row of the CTA.
+OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int unit) {
+  const int row_groups = plan.consumer_warpgroups / plan.down.k_warpgroups;
+  const int warps = row_groups * kWarpsPerWarpgroup;
+  const int strips = TilesPerWarpgroup(plan, plan.down) * warps;
   const int warp = unit % strips % warps;
   const int tile = unit % strips / warps;
-  const int tile_index = warp / kWarpsPerWarpgroup + tile * plan.consumer_warpgroups;
+  const int tile_index = warp / kWarpsPerWarpgroup + tile * row_groups;
   const int64_t in_pass = int64_t{tile_index} * kWgmmaRows + warp % kWarpsPerWarpgroup * kStripRows;
-  const int64_t row = rank * plan.slice_rows() + int64_t{pass} * plan.down.rows_per_pass + in_pass;
+  const int64_t row = slice_begin + int64_t{pass} * plan.down.rows_per_pass + in_pass;
   const int64_t rows_left =
       std::min(plan.down.rows_per_pass - in_pass, plan.problem.hidden.value() - row);
   return {.row_begin = row,
@@ -72,15 +85,13 @@ OutputUnit UnitOf(const FusionPlan& plan, int rank, int pass, int unit) {
           .token_begin = unit / strips * kBlockTokens};
 }
 
-// Each pass's units are dealt to the clusters in turn.
-std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, CtaPlace place) {
-  const int units_of_pass = DownTilesPerWarpgroup(plan) * plan.consumer_warpgroups *
-                            kWarpsPerWarpgroup * (plan.token_tile / kBlockTokens);
+// Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn.
+std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, int64_t slice_begin, int sharer,
+                                    int num_sharers) {
   std::vector<OutputUnit> units;
   for (int pass = 0; pass < plan.down.passes; ++pass) {
-    for (int unit = place.cluster; unit < units_of_pass; unit += plan.num_clusters) {
-      units.push_back(UnitOf(plan, place.rank, pass, unit));
-    }
+    for (int unit = sharer; unit < UnitsOfPass(plan); unit += num_sharers)
+      units.push_back(UnitOf(plan, slice_begin, pass, unit));
   }
   return units;
 }
@@ -88,12 +99,27 @@ std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, CtaPlace place) {
 }  // namespace
 
 CtaWork WorkOf(const FusionPlan& plan, CtaPlace place) {
-  const int64_t slice_begin = int64_t{place.rank} * plan.up.rows_per_cta;
-  return {.up = UpSlots(plan, place.cluster * plan.chunk_rows() + slice_begin),
-          .down = DownSlots(plan, place),
-          .slice_begin = slice_begin,
-          .slice_rows = plan.up.rows_per_cta,
-          .outputs = OutputUnits(plan, place)};
+  constexpr std::array kGateUp = {WeightMatrix::kGate, WeightMatrix::kUp};
+  constexpr std::array kDown = {WeightMatrix::kDown};
+  const absl::Span<const WeightMatrix> up_matrices =
+      plan.problem.form == FfnForm::kGated ? absl::MakeConstSpan(kGateUp)
+                                           : absl::MakeConstSpan(kGateUp).subspan(1);
+  const int64_t cta = int64_t{place.cluster} * plan.cluster_size + place.rank;
+  CtaWork work;
+  work.slice_begin = cta * plan.up.rows_per_cta();
+  work.slice_rows = plan.up.rows_per_cta();
+  work.up = StreamedSlots(plan.up, up_matrices, work.slice_begin, plan.problem.hidden.value());
+  if (plan.gathers_over_grid()) {
+    const int64_t output_begin = cta * plan.down.rows_per_cta();
+    work.down =
+        StreamedSlots(plan.down, kDown, output_begin, plan.problem.intermediate.value());
+    work.outputs = OutputUnits(plan, output_begin, 0, 1);
+  } else {
+    work.down = ChunkSlots(plan, place);
+    work.outputs = OutputUnits(plan, place.rank * plan.down.rows_per_cta(), place.cluster,
+                               plan.num_clusters);
+  }
+  return work;
 }
 
 std::string_view ToString(WeightMatrix matrix) {

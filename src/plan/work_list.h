@@ -33,14 +33,15 @@ struct WeightBox {
 
 // One fill of a ring slot, in stream order.
 struct WeightSlot {
-  int pass = 0;  // of phase 2; 0 in phase 1
-  // First k of x (phase 1), first row of the cluster's chunk of h (phase 2).
+  int pass = 0;
+  // First k of x (phase 1); first row of h in what the CTA multiplies: its cluster's chunk, or all.
   int64_t operand_begin = 0;
   std::vector<WeightBox> boxes;
 };
 
-// 16 output rows x 8 tokens that one CTA of a rank sums over the clusters and writes. Here its
-// owner does; in the kernel it may be whichever CTA of the rank arrives last.
+// 16 output rows x 8 tokens that one CTA writes. With ordered partials the CTAs of a rank share the
+// rank's: here a unit's owner sums it over the clusters; in the kernel it may be whichever CTA of
+// the rank arrives last.
 struct OutputUnit {
   int64_t row_begin = 0;
   int64_t num_rows = 0;  // below 16 where a pass or the matrix ends; 0: padding
@@ -50,7 +51,7 @@ struct OutputUnit {
 struct CtaWork {
   std::vector<WeightSlot> up;
   std::vector<WeightSlot> down;
-  // Rows of the chunk of h that this CTA makes and pushes to its peers.
+  // Intermediate rows, of the whole h, that this CTA makes and hands on.
   int64_t slice_begin = 0;
   int64_t slice_rows = 0;
   std::vector<OutputUnit> outputs;

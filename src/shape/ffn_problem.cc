@@ -41,6 +41,8 @@ absl::Status CheckEnums(const FfnProblem& fields) {
   FUSEBOX_RETURN_IF_ERROR(CheckEnum("residual_mode", fields.residual_mode, ResidualMode::kNone,
                                     ResidualMode::kSandwich));
   FUSEBOX_RETURN_IF_ERROR(CheckEnum("norm", fields.norm, Norm::kNone, Norm::kLayer));
+  FUSEBOX_RETURN_IF_ERROR(
+      CheckEnum("layout", fields.layout, WeightLayout::kOutIn, WeightLayout::kInOut));
   return CheckEnum("rounding", fields.rounding, Rounding::kFused, Rounding::kEngine);
 }
 
@@ -91,6 +93,7 @@ std::string FfnProblem::Name() const {
   if (up_bias || down_bias) {
     absl::StrAppend(&name, up_bias && down_bias ? "_bias" : up_bias ? "_up_bias" : "_down_bias");
   }
+  if (layout != WeightLayout::kOutIn) absl::StrAppend(&name, "_", ToString(layout));
   if (rounding != Rounding::kEngine) absl::StrAppend(&name, "_", ToString(rounding));
   return name;
 }
@@ -178,6 +181,16 @@ std::string_view ToString(Rounding rounding) {
       return "fused";
     case Rounding::kEngine:
       return "engine";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(WeightLayout layout) {
+  switch (layout) {
+    case WeightLayout::kOutIn:
+      return "out_in";
+    case WeightLayout::kInOut:
+      return "in_out";
   }
   return "unknown";
 }

@@ -2,9 +2,9 @@
 // kernels are made for.
 //   gated:  f(x) = down( act(gate(x)) * up(x) )      plain:  f(x) = down( act(up(x)) )
 // with optional biases, a norm before the block, and a residual (ResidualMode).
-// Layouts, all row-major, K innermost: x [M, hidden], gate and up [intermediate, hidden], down
-// [hidden, intermediate], y [M, hidden]. Weights in one gate_up matrix or in two is a matter of the
-// binding, not of the problem. Invariant: an FfnProblem from Create is valid (positive dims,
+// Layouts, all row-major: x [M, hidden], y [M, hidden]; gate and up [intermediate, hidden], down
+// [hidden, intermediate] in layout out_in, the transposes of them in layout in_out. Weights in one
+// gate_up matrix or in two is a matter of the binding, not of the problem. Invariant: an FfnProblem from Create is valid (positive dims,
 // multiples of 8, within limits). A value; no threads.
 #ifndef FUSEBOX_SRC_SHAPE_FFN_PROBLEM_H_
 #define FUSEBOX_SRC_SHAPE_FFN_PROBLEM_H_
@@ -49,11 +49,15 @@ constexpr bool NeedsNorm(ResidualMode mode) {
 // activation's, and h. The norm rounds as they do in both (kernels_templates/tile/row_norm.cuh).
 enum class Rounding : int32_t { kFused = 0, kEngine = 1 };
 
+// How weight matrices lie in memory: a row for each output, K innermost, as torch.nn.Linear keeps
+// them, or a row for each input, as GPT-2's Conv1D does.
+enum class WeightLayout : int32_t { kOutIn = 0, kInOut = 1 };
+
 // Far above any model (405B: 53248); keeps every byte count within int64.
 constexpr int64_t kMaxDim = 1 << 20;
 constexpr int64_t kDimGranule = 8;  // elements: a 16-byte row pitch, as TMA needs
-constexpr int64_t kMaxTokens = 32;  // the largest token tile this version has kernels for
-constexpr std::array<int, 3> kTokenTiles = {8, 16, 32};
+constexpr int64_t kMaxTokens = 128;  // the largest token tile this version has kernels for
+constexpr std::array<int, 5> kTokenTiles = {8, 16, 32, 64, 128};
 
 struct FfnProblem {
   DimK hidden;
@@ -66,6 +70,7 @@ struct FfnProblem {
   Rounding rounding = Rounding::kEngine;
   bool up_bias = false;  // of gate and up; plain: of up
   bool down_bias = false;
+  WeightLayout layout = WeightLayout::kOutIn;
 
   // InvalidArgument for non-positive or absurd dims and unknown values, and for the modes
   // add_before_norm and sandwich without a norm; Declined for dims (dim_granule) and for a sandwich
@@ -76,7 +81,7 @@ struct FfnProblem {
   int64_t weight_bytes() const;                                                // all matrices
   // Weights, x, y and residual, each once: the bytes of the floor.
   int64_t compulsory_bytes(int64_t tokens) const;
-  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_rms_add_before_norm_bias"): stable, for logs,
+  // "ffn_gated_silu_bf16_h4096_i11008" (+ "_rms_add_before_norm_bias_in_out"): stable, for logs,
   // plans and files.
   std::string Name() const;
 
@@ -93,6 +98,7 @@ std::string_view ToString(FfnForm form);           // "gated", "plain"
 std::string_view ToString(ResidualMode mode);      // "none", "add_before_norm", "add_after", ...
 std::string_view ToString(Norm norm);              // "none", "rms", "rms_plus_one", "layer"
 std::string_view ToString(Rounding rounding);      // "fused", "engine"
+std::string_view ToString(WeightLayout layout);    // "out_in", "in_out"
 
 }  // namespace fusebox
 

@@ -52,6 +52,10 @@ std::string_view DeviceName(ResidualMode mode) {
   return "unknown";
 }
 
+std::string_view DeviceName(WeightLayout layout) {
+  return layout == WeightLayout::kOutIn ? "kOutIn" : "kInOut";
+}
+
 std::string DeviceBool(bool value) { return value ? "true" : "false"; }
 
 }  // namespace fusebox

@@ -15,6 +15,7 @@ std::string_view DeviceName(DType dtype);
 std::string_view DeviceName(Rounding rounding);
 std::string_view DeviceName(Norm norm);
 std::string_view DeviceName(ResidualMode mode);
+std::string_view DeviceName(WeightLayout layout);
 std::string DeviceBool(bool value);  // "true", "false"
 
 }  // namespace fusebox

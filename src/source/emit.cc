@@ -37,6 +37,7 @@ std::string ReproduceArguments(const FusionPlan& plan) {
   append(problem.residual_mode != defaults.residual_mode, "residual",
          ToString(problem.residual_mode));
   append(problem.up_bias || problem.down_bias, "bias", BiasArgument(problem));
+  append(problem.layout != defaults.layout, "layout", ToString(problem.layout));
   append(problem.rounding != defaults.rounding, "rounding", ToString(problem.rounding));
   return absl::StrCat(arguments, " --tokens ", plan.token_tile);
 }
@@ -45,6 +46,7 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
                                                      const std::string& name,
                                                      const EmitOptions& options) {
   const FfnProblem& problem = plan.problem;
+  const RegisterSplit registers = SplitRegisters(plan);
   return {
       {"name", name},
       {"plan_fingerprint", plan.PlanFingerprint().ToHex()},
@@ -60,6 +62,7 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"down_bias", DeviceBool(problem.down_bias)},
       {"norm", std::string(DeviceName(problem.norm))},
       {"residual_mode", std::string(DeviceName(problem.residual_mode))},
+      {"layout", std::string(DeviceName(problem.layout))},
       {"token_tile", absl::StrCat(plan.token_tile)},
       {"cluster_size", absl::StrCat(plan.cluster_size)},
       {"num_clusters", absl::StrCat(plan.num_clusters)},
@@ -67,12 +70,17 @@ std::map<std::string, std::string> PlaceholderValues(const FusionPlan& plan,
       {"ring_slots", absl::StrCat(plan.ring_slots)},
       {"slots_in_flight", absl::StrCat(plan.slots_in_flight)},
       {"activation_slots", absl::StrCat(plan.activation_slots)},
-      {"up_rows_per_cta", absl::StrCat(plan.up.rows_per_cta)},
+      {"up_rows_per_pass", absl::StrCat(plan.up.rows_per_pass)},
+      {"up_passes", absl::StrCat(plan.up.passes)},
       {"up_k_per_slot", absl::StrCat(plan.up.k_per_slot)},
       {"up_k_warpgroups", absl::StrCat(plan.up.k_warpgroups)},
       {"down_rows_per_pass", absl::StrCat(plan.down.rows_per_pass)},
       {"down_passes", absl::StrCat(plan.down.passes)},
       {"down_k_per_slot", absl::StrCat(plan.down.k_per_slot)},
+      {"down_k_warpgroups", absl::StrCat(plan.down.k_warpgroups)},
+      {"edge", plan.gathers_over_grid() ? "kGridGather" : "kDsmGather"},
+      {"producer_registers", absl::StrCat(registers.producer)},
+      {"consumer_registers", absl::StrCat(registers.consumer)},
       {"combine_patience_cycles", absl::StrCat(plan.combine_patience_cycles)},
       {"bounded_spins", DeviceBool(options.bounded_spins)},
       {"jitter_seed", absl::StrCat(options.jitter_seed)},
@@ -99,6 +107,8 @@ absl::StatusOr<KernelSource> Emit(const FusionPlan& plan, const TemplateSet& tem
   FUSEBOX_ASSIGN_OR_RETURN(source.headers, templates.ReachableFrom(source.text));
   source.launch = {.grid_ctas = plan.grid_ctas(),
                    .cluster_size = plan.cluster_size,
+                   .cooperation = plan.gathers_over_grid() ? Cooperation::kGrid
+                                                           : Cooperation::kCluster,
                    .threads = plan.threads(),
                    .dynamic_smem_bytes = FootprintOf(plan).total_bytes};
   source.workspace_bytes = WorkspaceBytes(plan);

@@ -7,7 +7,7 @@ namespace {
 
 // Raised when the kernel's parameters (kernels_templates/abi/kernel_params.h) or the meaning of the
 // launch shape change without a change in any text below.
-constexpr int kSourceSchemaVersion = 2;
+constexpr int kSourceSchemaVersion = 3;
 
 }  // namespace
 

@@ -15,10 +15,15 @@
 
 namespace fusebox {
 
+// Which CTAs wait for one another, and so must be resident at once: all of them only where the launch
+// says so (a cooperative launch).
+enum class Cooperation { kCluster, kGrid };
+
 // Everything cuLaunchKernelEx needs beside the parameters.
 struct LaunchShape {
   int grid_ctas = 0;
   int cluster_size = 1;
+  Cooperation cooperation = Cooperation::kCluster;
   int threads = 0;
   int64_t dynamic_smem_bytes = 0;
   bool operator==(const LaunchShape&) const = default;

@@ -37,7 +37,7 @@ TEST(EntryFormatTest, RefusesEveryFlippedBitOfTheMetadata) {
 // Another text under the same schema would make every entry of older builds count as damaged: raise
 // kEntrySchema, then paste the new text here.
 TEST(EntryFormatTest, TheTextOfMetaIsThatOfItsSchema) {
-  static_assert(kEntrySchema == 2);
+  static_assert(kEntrySchema == 3);
   std::string text = EncodeMeta(SmallKernel(), MadeUpKernel());
   for (std::string_view key : {"checksum", "digest", "plan_checksum", "source_checksum"}) {
     const std::string start = absl::StrCat("  \"", key, "\": \"");
@@ -53,6 +53,7 @@ TEST(EntryFormatTest, TheTextOfMetaIsThatOfItsSchema) {
   "entry": "small",
   "launch": {
     "cluster_size": 8,
+    "cooperative": false,
     "dynamic_smem_bytes": 200000,
     "grid_ctas": 16,
     "threads": 384
@@ -71,7 +72,7 @@ TEST(EntryFormatTest, TheTextOfMetaIsThatOfItsSchema) {
     "stack_bytes": 0,
     "static_smem_bytes": 0
   },
-  "schema": 2,
+  "schema": 3,
   "source_checksum": "*",
   "workspace_bytes": 4096
 }
@@ -82,8 +83,8 @@ TEST(EntryFormatTest, AnotherSchemaIsStaleAndNotDamaged) {
   // As the first builds wrote it: schema 1, and a field that is gone.
   const std::string old = R"({"schema": 1, "launch": {"resident_ctas_per_sm": 1}})";
   EXPECT_TRUE(IsStale(DecodeMeta(old).status())) << DecodeMeta(old).status();
-  EXPECT_TRUE(IsStale(DecodeMeta(R"({"schema": 3})").status()));
-  EXPECT_FALSE(IsStale(DecodeMeta(R"({"schema": 2})").status()));
+  EXPECT_TRUE(IsStale(DecodeMeta(R"({"schema": 4})").status()));
+  EXPECT_FALSE(IsStale(DecodeMeta(R"({"schema": 3})").status()));
 }
 
 TEST(EntryFormatTest, RefusesEveryFlippedBitOfTheCubin) {
@@ -111,7 +112,7 @@ TEST(EntryFormatTest, RefusesWrongTypesAndAbsurdNumbers) {
                                 "{}",
                                 "{\"schema\": \"1\"}",
                                 "{\"schema\": 1e300}",
-                                "{\"schema\": 2, \"digest\": 7}",
+                                "{\"schema\": 3, \"digest\": 7}",
                                 "{\"launch\": []}",
                                 "{\"launch\": {\"grid_ctas\": 99999999999999999999}}"};
   for (const char* text : kTexts) {

@@ -82,6 +82,18 @@ TEST(ConfigTest, FindsCacheRootsInOrderOfPrecedence) {
               ElementsAre("/h/.cache/fusebox"));
 }
 
+TEST(ConfigTest, TakesTheKnobsForDebuggingAsTheyAre) {
+  const auto config = Read({{"FUSEBOX_RECORD", "/r"},
+                            {"FUSEBOX_FORCE_PLAN", "@/p"},
+                            {"FUSEBOX_TEMPLATE_DIR", "/t"},
+                            {"FUSEBOX_DUMP_DIR", "/d"}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->record_file, "/r");
+  EXPECT_EQ(config->force_plan, "@/p");
+  EXPECT_EQ(config->template_dir, "/t");
+  EXPECT_EQ(config->dump_dir, "/d");
+}
+
 TEST(ConfigTest, WarnsOncePerUnknownName) {
   const auto config = Read({{"FUSEBOX_CACHEDIR", "/a"}, {"FUSEBOX_PDL", "1"}, {"OTHER", "1"}});
   ASSERT_TRUE(config.ok());

@@ -165,7 +165,7 @@ void EngineFixture::SetUpReadyBinding(const fusebox_ffn_desc& desc,
   engine_ = MakeEngine(change);
   op_ = MakeOp(engine_, desc);
   WarmCache(op_);
-  ASSERT_EQ(Prepare(op_, {8, 16, 32}), FUSEBOX_OK) << fusebox_last_error_message();
+  ASSERT_EQ(Prepare(op_, {8, 16, 32, 64, 128}), FUSEBOX_OK) << fusebox_last_error_message();
   binding_ = Bind(op_, Weights(desc));
 }
 

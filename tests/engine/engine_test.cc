@@ -96,7 +96,7 @@ TEST_F(EngineTest, SharesOneKernelAmongEqualOps) {
   SetUpReadyBinding();
   const OpPointer twin = MakeOp(engine_);
   ASSERT_EQ(Prepare(twin, {8, 16, 32}), FUSEBOX_OK);
-  EXPECT_EQ(driver_.loaded_cubins.size(), 3u);
+  EXPECT_EQ(driver_.loaded_cubins.size(), kNumTokenTiles);
   EXPECT_EQ(twin->ffn->Kernel(0), op_->ffn->Kernel(0));
 }
 
@@ -246,8 +246,8 @@ TEST_F(EngineTest, TriesEveryCountAndReportsTheFirstFailure) {
   engine_ = MakeEngine();
   op_ = MakeOp(engine_);
   WarmCache(op_);
-  EXPECT_EQ(Prepare(op_, {64, -1, 8}), FUSEBOX_DECLINED);
-  EXPECT_THAT(LastError(), HasSubstr("token_limit: 64 tokens"));
+  EXPECT_EQ(Prepare(op_, {129, -1, 8}), FUSEBOX_DECLINED);
+  EXPECT_THAT(LastError(), HasSubstr("token_limit: 129 tokens"));
   EXPECT_TRUE(IsReady(op_, 8));
 }
 
@@ -303,7 +303,7 @@ TEST_F(EngineTest, GivesItsCountersAsPrometheusText) {
   std::string text(needed, '?');
   ASSERT_EQ(fusebox_engine_stats_text(engine_.get(), text.data(), needed, nullptr), FUSEBOX_OK);
   EXPECT_THAT(text, HasSubstr("# TYPE fusebox_kernels_ready_total counter\n"
-                              "fusebox_kernels_ready_total{gpu=\"NVIDIA H200\"} 3\n"));
+                              "fusebox_kernels_ready_total{gpu=\"NVIDIA H200\"} 5\n"));
 }
 
 TEST_F(EngineTest, MayBeDestroyedBeforeItsOpsAndBindings) {
@@ -347,9 +347,9 @@ TEST_F(EngineTest, LeavesTheThreadsContextAndCaptureModeAlone) {
 
 TEST_F(EngineTest, LogsOneEventPerLoadedKernel) {
   SetUpReadyBinding();
-  int loads = 0;
+  size_t loads = 0;
   for (const std::string& line : LogLines()) loads += absl::StartsWith(line, "stage=load ");
-  EXPECT_EQ(loads, 3);
+  EXPECT_EQ(loads, kNumTokenTiles);
 }
 
 }  // namespace

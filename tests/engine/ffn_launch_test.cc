@@ -82,7 +82,7 @@ TEST_F(FfnLaunchTest, BindsFusedReversedAndSeparateWeightsToTheSameRows) {
     EXPECT_EQ(ReadFakeMap(params.down).rows, 2048u);
     EXPECT_EQ(ReadFakeMap(params.down).columns, 8192u);
     const FusionPlan& plan = op_->ffn->Planned(0).report.best.plan;
-    EXPECT_EQ(ReadFakeMap(params.up).box_rows, static_cast<unsigned int>(plan.up.rows_per_cta));
+    EXPECT_EQ(ReadFakeMap(params.up).box_rows, static_cast<unsigned int>(plan.up.rows_per_pass));
     EXPECT_EQ(ReadFakeMap(params.down).box_rows,
               static_cast<unsigned int>(plan.down.rows_per_pass));
   }
@@ -206,7 +206,7 @@ TEST_F(FfnLaunchTest, NeedsNoLessWorkspaceForMoreTokens) {
   engine_ = MakeEngine();
   op_ = MakeOp(engine_);
   size_t previous = 0;
-  for (const int tokens : {8, 16, 32}) {
+  for (const int tokens : kTokenTiles) {
     size_t bytes = 0;
     ASSERT_EQ(fusebox_op_workspace_size(op_.get(), tokens, &bytes), FUSEBOX_OK);
     EXPECT_GE(bytes, previous);

@@ -114,7 +114,6 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.gated = 2; }, FUSEBOX_INVALID_ARGUMENT, "gated is 2"},
       {[](auto& d) { d.gate_up = 3; }, FUSEBOX_INVALID_ARGUMENT, "gate_up is 3"},
       {[](auto& d) { d.layout = 5; }, FUSEBOX_INVALID_ARGUMENT, "layout is 5"},
-      {[](auto& d) { d.layout = FUSEBOX_LAYOUT_IN_OUT; }, FUSEBOX_DECLINED, "layout_served: "},
       {[](auto& d) { d.biases = 64; }, FUSEBOX_INVALID_ARGUMENT, "biases is 64"},
       {[](auto& d) { d.norm = 4; }, FUSEBOX_INVALID_ARGUMENT, "norm is 4"},
       {[](auto& d) { d.residual_mode = FUSEBOX_RESIDUAL_ADD_BEFORE_NORM; },
@@ -128,7 +127,7 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.flags = FUSEBOX_FLAG_BATCH_INVARIANT; }, FUSEBOX_DECLINED,
        "batch_invariant_served: "},
       {[](auto& d) { d.flags = 1u << 31; }, FUSEBOX_INVALID_ARGUMENT, "flags is"},
-      {[](auto& d) { d.max_tokens = 33; }, FUSEBOX_DECLINED, "token_limit: max_tokens 33"},
+      {[](auto& d) { d.max_tokens = 129; }, FUSEBOX_DECLINED, "token_limit: max_tokens 129"},
       {[](auto& d) { d.max_tokens = 1 << 30; }, FUSEBOX_DECLINED, "token_limit: "},
       {[](auto& d) { d.max_tokens = -1; }, FUSEBOX_INVALID_ARGUMENT, "max_tokens is -1"},
       {[](auto& d) { d.hidden = 0; }, FUSEBOX_INVALID_ARGUMENT, "hidden is 0"},
@@ -139,8 +138,8 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.intermediate = INT64_MIN; }, FUSEBOX_INVALID_ARGUMENT, "intermediate is -"},
       {[](auto& d) { d.intermediate = 8191; }, FUSEBOX_DECLINED, "dim_granule: intermediate 8191"},
       // A mistake beside a refusal is a mistake.
-      {[](auto& d) { d.layout = FUSEBOX_LAYOUT_IN_OUT, d.norm = 9; }, FUSEBOX_INVALID_ARGUMENT,
-       "norm is 9"}};
+      {[](auto& d) { d.flags = FUSEBOX_FLAG_BATCH_INVARIANT, d.norm = 9; },
+       FUSEBOX_INVALID_ARGUMENT, "norm is 9"}};
   for (const auto& [change, status, sentence] : cases) {
     fusebox_ffn_desc desc = Desc();
     change(desc);
@@ -208,7 +207,7 @@ TEST_F(BadInputTest, ALaunchRefusesWhatItCannotRun) {
   } cases[] = {
       {[](auto& a) { a.tokens = -1; }, FUSEBOX_INVALID_ARGUMENT, "tokens is -1"},
       {[](auto& a) { a.tokens = INT32_MIN; }, FUSEBOX_INVALID_ARGUMENT, "tokens is -2147483648"},
-      {[](auto& a) { a.tokens = 33; }, FUSEBOX_DECLINED, "token_limit: 33 tokens"},
+      {[](auto& a) { a.tokens = 129; }, FUSEBOX_DECLINED, "token_limit: 129 tokens"},
       {[](auto& a) { a.tokens = INT32_MAX; }, FUSEBOX_DECLINED, "token_limit: 2147483647 tokens"},
       {[](auto& a) { a.flags = 6; }, FUSEBOX_INVALID_ARGUMENT, "flags 0x6 has unknown bits"},
       {[](auto& a) { a.x = nullptr; }, FUSEBOX_INVALID_ARGUMENT, "x is NULL"},
@@ -265,7 +264,7 @@ TEST_F(BadInputTest, AWorkspaceMustBeAlignedAndLargeEnough) {
   ExpectFailure(fusebox_workspace_init(op, DeviceAddress(0x53000000), 0, nullptr),
                 FUSEBOX_INVALID_ARGUMENT, "workspace of 0 bytes is too small");
   size_t out = 77;
-  ExpectFailure(fusebox_op_workspace_size(op, 33, &out), FUSEBOX_DECLINED, "token_limit: ");
+  ExpectFailure(fusebox_op_workspace_size(op, 129, &out), FUSEBOX_DECLINED, "token_limit: ");
   ExpectFailure(fusebox_op_workspace_size(op, -1, &out), FUSEBOX_INVALID_ARGUMENT, "tokens is -1");
   EXPECT_EQ(out, 77u);
 }

@@ -200,7 +200,7 @@ TEST_F(FfnVariantsErrorTest, ALaunchWithANormReportsTheDriversRefusalOfItsRows) 
   SetUpReadyBinding(desc);
   driver_.failures["cuTensorMapEncodeTiled"] = CUDA_ERROR_INVALID_VALUE;
   ExpectRefused(LaunchCase{[](auto&) {}, FUSEBOX_CUDA_FAILED,
-                           "cuTensorMapEncodeTiled refused the rows at 0x5"});
+                           "cuTensorMapEncodeTiled refused the rows of x at 0x3"});
   EXPECT_EQ(driver_.num_launches, 0);
 }
 

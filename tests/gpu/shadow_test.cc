@@ -16,6 +16,7 @@
 #include "runtime/tools/ffn_layer.h"
 #include "runtime/tools/launch_buffers.h"
 #include "runtime/tools/measure_kernels.h"
+#include "src/source/emit.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace fusebox {

@@ -30,7 +30,8 @@ TEST_F(VariantsTest, EveryVariantEqualsTheDeviceOracle) {
     std::vector<WarmedOp> warmed = WarmForVerify({.engine = &engine,
                                                   .service = &gpu().kernels(),
                                                   .permission = gpu().permission(),
-                                                  .gpu = profile},
+                                                  .gpu = profile,
+                                                  .overrides = &gpu().overrides()},
                                                  ops, kJobs);
     double worst_ratio = 0;
     for (size_t i = 0; i < ops.size(); ++i) {

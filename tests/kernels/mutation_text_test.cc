@@ -25,7 +25,8 @@ int Count(const std::string& text, std::string_view part) {
 }
 
 // h is stored, then fenced for the async proxy, then the warpgroup meets, then it is pushed.
-bool FencesBetweenStoreAndPush(const std::string& ptx) {
+bool FencesBetweenStoreAndPush(const FusionPlan& plan, const std::string& ptx) {
+  if (plan.gathers_over_grid()) return true;  // pushes nothing
   const size_t store = ptx.rfind("stmatrix.sync");
   const size_t fence = ptx.find("fence.proxy.async.shared::cta", store);
   const size_t meet = ptx.find("bar.sync", fence);
@@ -34,7 +35,7 @@ bool FencesBetweenStoreAndPush(const std::string& ptx) {
 }
 
 // Every thread arrives twice and waits twice, the second time last of all.
-bool LeavesTogether(const std::string& ptx) {
+bool LeavesTogether(const FusionPlan&, const std::string& ptx) {
   const size_t last_wait = ptx.rfind("barrier.cluster.wait.acquire");
   return Count(ptx, "barrier.cluster.arrive.release") == 3 &&
          Count(ptx, "barrier.cluster.wait.acquire") == 3 && last_wait != kNone &&
@@ -42,33 +43,71 @@ bool LeavesTogether(const std::string& ptx) {
 }
 
 // The counters order what was stored before and is loaded after them.
-bool OrdersByCounters(const std::string& ptx) {
+bool OrdersByCounters(const FusionPlan&, const std::string& ptx) {
   return Count(ptx, "atom.acq_rel.gpu.global.add.u32") > 0 &&
          Count(ptx, "atom.relaxed.gpu.global.add.u32") == 0;
 }
 
+constexpr std::string_view kFence = "fence.proxy.async;";
+constexpr std::string_view kStoreH = "st.global.cg.v4.f32";
+
+// Grid gather: once a pass's h is stored to L2 the warpgroup meets, before the next pass's begins.
+bool MeetsBetweenPasses(const FusionPlan& plan, const std::string& ptx) {
+  if (!plan.gathers_over_grid()) return true;
+  const size_t stored = ptx.rfind(kStoreH);
+  const size_t meet = ptx.find("bar.sync", stored);
+  return stored != kNone && meet < ptx.find(kFence, stored);
+}
+
+// Grid gather: h is stored, fenced for the async proxy, and announced once the warps have met;
+// whoever copies it fences again once it has seen all announced.
+bool FencesGatheredRows(const FusionPlan& plan, const std::string& ptx) {
+  if (!plan.gathers_over_grid()) return true;
+  const size_t fence = ptx.find(kFence, ptx.rfind(kStoreH));
+  const size_t meet = ptx.find("bar.sync", fence);
+  const size_t announce = ptx.find("atom.acq_rel.gpu", meet);
+  const size_t seen = ptx.rfind("atom.acq_rel.gpu", ptx.rfind(kFence));
+  return fence != kNone && meet != kNone && announce != kNone && seen != kNone &&
+         Count(ptx, kFence) == (plan.problem.norm == Norm::kNone ? 2 : 4);
+}
+
+// Grid gather: what the arrivals announce is acquired.
+bool AcquiresArrivals(const FusionPlan& plan, const std::string& ptx) {
+  return Count(ptx, "ld.acquire.gpu.global.u32") == (plan.gathers_over_grid() ? 1 : 0);
+}
+
+// Grid gather: between the sums and h's first store the previous kernel is waited for.
+bool WaitsBeforeStoringRows(const FusionPlan& plan, const std::string& ptx) {
+  if (!plan.gathers_over_grid()) return true;
+  const size_t stored = ptx.find(kStoreH);
+  const size_t summed = ptx.rfind("wgmma.wait_group", stored);
+  return stored != kNone && summed != kNone && ptx.find("griddepcontrol.wait", summed) < stored;
+}
+
 struct TextCheck {
   const char* mutation;
-  bool (*holds)(const std::string& ptx);
+  bool (*holds)(const FusionPlan& plan, const std::string& ptx);
 };
 
 // Normalised rows are stored, fenced for the async proxy, and announced once the warps have met;
-// the second fence is the reader's. A kernel without a norm announces none.
-bool FencesRows(const std::string& ptx) {
-  constexpr std::string_view kFence = "fence.proxy.async;";
+// the second fence is the reader's. A kernel without a norm announces none; grid gather has two
+// fences more.
+bool FencesRows(const FusionPlan& plan, const std::string& ptx) {
   const size_t announce = ptx.find("mbarrier.arrive.release.cluster.shared::cluster");
-  if (announce == kNone) return true;
+  if (announce == kNone) return plan.problem.norm == Norm::kNone;
   const size_t store = ptx.rfind("st.global.cg.v4.u32", announce);
   const size_t fence = ptx.find(kFence, store);
   const size_t meet = ptx.find("bar.sync", fence);
-  return store != kNone && fence < meet && meet < announce && Count(ptx, kFence) == 2;
+  return store != kNone && fence < meet && meet < announce &&
+         Count(ptx, kFence) == (plan.gathers_over_grid() ? 4 : 2);
 }
 
-constexpr TextCheck kTextChecks[] = {{"proxy_fence", FencesBetweenStoreAndPush},
-                                     {"rows_proxy_fence", FencesRows},
-                                     {"rows_writers_barrier", FencesRows},
-                                     {"exit_wait", LeavesTogether},
-                                     {"counter_order", OrdersByCounters}};
+constexpr TextCheck kTextChecks[] = {
+    {"proxy_fence", FencesBetweenStoreAndPush}, {"rows_proxy_fence", FencesRows},
+    {"rows_writers_barrier", FencesRows},       {"exit_wait", LeavesTogether},
+    {"grid_slice_reuse", MeetsBetweenPasses},   {"grid_proxy_fence", FencesGatheredRows},
+    {"grid_order", AcquiresArrivals},           {"grid_dependency", WaitsBeforeStoringRows},
+    {"counter_order", OrdersByCounters}};
 
 std::string PtxOf(const FusionPlan& plan, const TemplateSet& templates) {
   const auto ptx = CompileToPtx(Emit(plan, templates).value());
@@ -77,7 +116,7 @@ std::string PtxOf(const FusionPlan& plan, const TemplateSet& templates) {
 }
 
 TEST(MutationTextTest, PlansAreLegal) {
-  for (const MutatedOp op : {MutatedOp::kBare, MutatedOp::kNormed}) {
+  for (const MutatedOp op : kMutatedOps) {
     const absl::Status legal = CheckLegal(MutatedPlan(op), FindDeviceProfile("h200-sxm").value());
     EXPECT_TRUE(legal.ok()) << legal;
   }
@@ -106,12 +145,13 @@ TEST(MutationTextTest, EveryMutationForTheTextHasACheck) {
 }
 
 TEST(MutationTextTest, ShippedKernelsPassTheChecks) {
-  std::vector<FusionPlan> plans = {MutatedPlan(MutatedOp::kBare), MutatedPlan(MutatedOp::kNormed)};
+  std::vector<FusionPlan> plans;
+  for (const MutatedOp op : kMutatedOps) plans.push_back(MutatedPlan(op));
   for (const SamplePlan& sample : SamplePlans()) plans.push_back(sample.plan);
   for (const FusionPlan& plan : plans) {
     const std::string ptx = PtxOf(plan, TemplateSet::Embedded());
     for (const TextCheck& check : kTextChecks) {
-      EXPECT_TRUE(check.holds(ptx)) << check.mutation << " on " << plan.Summary();
+      EXPECT_TRUE(check.holds(plan, ptx)) << check.mutation << " on " << plan.Summary();
     }
   }
 }
@@ -120,7 +160,8 @@ TEST(MutationTextTest, MutatedKernelsFailTheirCheck) {
   for (const TextCheck& check : kTextChecks) {
     const Mutation& mutation = *FindMutation(check.mutation);
     const TemplateSet templates = Edited(mutation.removal).value();
-    EXPECT_FALSE(check.holds(PtxOf(MutatedPlan(mutation.op), templates))) << check.mutation;
+    const FusionPlan plan = MutatedPlan(mutation.op);
+    EXPECT_FALSE(check.holds(plan, PtxOf(plan, templates))) << check.mutation;
   }
 }
 

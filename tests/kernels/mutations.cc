@@ -6,10 +6,14 @@ namespace fusebox {
 namespace {
 
 constexpr std::string_view kKernel = "kernels_templates/kernels/ffn.cuh";
+constexpr std::string_view kCta = "kernels_templates/kernels/ffn_cta.cuh";
+constexpr std::string_view kDsmFlow = "kernels_templates/kernels/ffn_dsm_gather.cuh";
+constexpr std::string_view kGridFlow = "kernels_templates/kernels/ffn_grid_gather.cuh";
+constexpr std::string_view kGridGather = "kernels_templates/edges/grid_gather.cuh";
 constexpr std::string_view kGather = "kernels_templates/edges/dsm_gather.cuh";
 constexpr std::string_view kPartials = "kernels_templates/edges/ordered_partials.cuh";
 constexpr std::string_view kProducers = "kernels_templates/copy/ffn_producers.cuh";
-constexpr std::string_view kPhases = "kernels_templates/mma/ffn_phases.cuh";
+constexpr std::string_view kPass = "kernels_templates/mma/phase_pass.cuh";
 constexpr std::string_view kGroupSum = "kernels_templates/mma/k_group_sum.cuh";
 constexpr std::string_view kIntermediateStore = "kernels_templates/epilogue/intermediate.cuh";
 constexpr std::string_view kRows = "kernels_templates/prologue/normalized_rows.cuh";
@@ -18,8 +22,9 @@ constexpr std::string_view kGlobalMemory = "kernels_templates/ptx/global_memory.
 // Provocations. A sleep lasts up to twice its time and is cut at 1 ms; 40 us outlast the phases of
 // MutatedPlan.
 constexpr TemplateEdit kRankZeroStartsLate = {
-    kKernel, "  if (threadIdx.x == 0) {\n    rings.weights.Init(",
-    "  if (threadIdx.x == 0) {\n    if (rank == 0) __nanosleep(40000);\n    rings.weights.Init("};
+    kKernel, "  if (threadIdx.x == 0) {\n    cta.InitBarriers();\n",
+    "  if (threadIdx.x == 0) {\n    if (cta.rank == 0) __nanosleep(40000);\n"
+    "    cta.InitBarriers();\n"};
 constexpr TemplateEdit kRankZeroPushesLate = {
     kGather, "  __device__ __forceinline__ void Push(u32 rank, u32 row_group) const {\n",
     "  __device__ __forceinline__ void Push(u32 rank, u32 row_group) const {\n"
@@ -29,12 +34,24 @@ constexpr TemplateEdit kLastWarpStoresLate = {
     "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n"
     "  if (warp == 3) __nanosleep(40000);\n"};
 constexpr TemplateEdit kConsumersReadLate = {
-    kPhases, "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), cursor.parity);\n",
+    kPass, "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), cursor.parity);\n",
     "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), cursor.parity);\n"
     "    __nanosleep(4000);\n"};
-constexpr TemplateEdit kOtherKGroupStoresLate = {kGroupSum, "    if (k_group > 0) {\n",
-                                                 "    if (k_group > 0) {\n"
+constexpr TemplateEdit kOtherKGroupStoresLate = {kGroupSum, "    if (share.k_group > 0) {\n",
+                                                 "    if (share.k_group > 0) {\n"
                                                  "      __nanosleep(40000);\n"};
+
+constexpr TemplateEdit kFirstCtaStoresLate = {kGridGather,
+                                              "StorePass(u32 first_row, u32 row_group) const {\n",
+                                              "StorePass(u32 first_row, u32 row_group) const {\n"
+                                              "    if (blockIdx.x == 0) __nanosleep(40000);\n"};
+constexpr TemplateEdit kSecondWarpgroupStoresLate = {
+    kGridGather, "StorePass(u32 first_row, u32 row_group) const {\n",
+    "StorePass(u32 first_row, u32 row_group) const {\n"
+    "    if (row_group == 1) __nanosleep(40000);\n"};
+constexpr TemplateEdit kFirstKGroupAddsLate = {kGroupSum, "    if (share.k_group == 0) {\n",
+                                               "    if (share.k_group == 0) {\n"
+                                               "      __nanosleep(40000);\n"};
 
 // Of other clusters too: those that read the late one's rows instead of their own show as well.
 constexpr TemplateEdit kRankZeroNormalizesLate = {
@@ -56,19 +73,21 @@ std::vector<Mutation> MakeMutations() {
        .removal = {{kKernel,
                     "  ptx::ClusterArrive();  // thread 0's inits are released to the cluster\n",
                     "  __syncthreads();\n"},
-                   {kKernel, "  ptx::ClusterWait();  // peers' barriers are initialised\n", ""},
-                   {kKernel, "    ptx::ClusterWait();\n    if (role == WarpRole::kActivation",
-                    "    if (role == WarpRole::kActivation"}},
+                   {kKernel, "    ptx::ClusterWait();  // peers' barriers are initialised\n", ""},
+                   {kKernel, "  ptx::ClusterWait();\n  if (role == WarpRole::kActivation",
+                    "  if (role == WarpRole::kActivation"}},
        .provocation = {kRankZeroStartsLate}},
       {.name = "exit_wait",
        .removed = "cluster barrier at the end: a CTA leaves while its slice is still read; copies "
                   "are mostly faster than phase 2, so the text is judged",
        .symptom = Symptom::kText,
-       .removal = {{kKernel,
-                    "  ptx::ClusterArrive();       // all slices have come: peers may leave\n", ""},
-                   {kKernel, "    ptx::ClusterArrive();\n  }\n", "  }\n"},
+       .removal = {{kDsmFlow,
+                    "    ptx::ClusterArrive();       // all slices have come: peers may leave\n",
+                    ""},
+                   {kKernel, "  ptx::ClusterArrive();\n}\n", "}\n"},
                    {kKernel,
-                    "  ptx::ClusterWait();  // no CTA leaves before every peer has its slice\n",
+                    "  ptx::ClusterWait();  // no CTA leaves before every peer has what it was "
+                    "sent\n",
                     ""}},
        .provocation = {kRankZeroPushesLate}},
       {.name = "proxy_fence",
@@ -88,16 +107,15 @@ std::vector<Mutation> MakeMutations() {
       {.name = "gather_wait",
        .removed = "wait for the peers' slices: phase 2 reads what an earlier launch left",
        .symptom = Symptom::kRunTime,
-       .removal = {{kKernel, "  rings.gather.Wait(params.workspace);\n", ""}},
+       .removal = {{kDsmFlow, "    gather.Wait(report);\n", ""}},
        .provocation = {kRankZeroPushesLate}},
       {.name = "k_group_barrier",
        .removed = "named barrier between the warpgroups that split k: sums are added before they "
                   "are stored",
        .symptom = Symptom::kRunTime,
        .removal = {{kGroupSum,
-                    "    ptx::NamedBarrier(kKGroupBarrier, Plan::kConsumerWarpgroups * "
-                    "kWarpgroupThreads);\n",
-                    ""}},
+                    "    ptx::NamedBarrier(kKGroupBarrier, kThreads);\n    if (share.k_group == 0)",
+                    "    if (share.k_group == 0)"}},
        .provocation = {kOtherKGroupStoresLate}},
       {.name = "weight_empty_wait",
        .removed = "the weight producer's wait for a free slot: slots are overwritten while read",
@@ -112,14 +130,14 @@ std::vector<Mutation> MakeMutations() {
            "the activation producer's wait for a free slot: slots are overwritten while read",
        .symptom = Symptom::kRunTime,
        .removal = {{kProducers,
-                    "    WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, "
-                    "ring.Empty(cursor.index),\n                      cursor.parity ^ 1);\n",
+                    "      WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, "
+                    "ring.Empty(cursor.index),\n                        cursor.parity ^ 1);\n",
                     ""}},
        .provocation = {kConsumersReadLate}},
       {.name = "full_wait",
        .removed = "the consumers' wait for a full slot: slots are read before they land",
        .symptom = Symptom::kRunTime,
-       .removal = {{kPhases,
+       .removal = {{kPass,
                     "    WaitBarrier<Plan>(site, report, ring.Full(cursor.index), "
                     "cursor.parity);\n",
                     ""}},
@@ -127,10 +145,10 @@ std::vector<Mutation> MakeMutations() {
       {.name = "activation_dependency",
        .removed = "griddepcontrol.wait before x is read: the previous kernel's y is not there yet",
        .symptom = Symptom::kRunTime,
-       .removal = {{kKernel,
-                    "      } else {\n"
-                    "        ptx::GridDependencyWait();  // x is the previous kernel's output\n",
-                    "      } else {\n"}},
+       .removal = {{kCta,
+                    "    } else {\n"
+                    "      ptx::GridDependencyWait();  // x is the previous kernel's output\n",
+                    "    } else {\n"}},
        .provocation = {kRankZeroPushesLate}},
       {.name = "rows_ready_wait",
        .removed = "the activation producer's wait for the cluster's normalised rows: what the "
@@ -173,6 +191,87 @@ std::vector<Mutation> MakeMutations() {
        .removal = {{kGlobalMemory, "atom.acq_rel.gpu.global.add.u32",
                     "atom.relaxed.gpu.global.add.u32"}},
        .provocation = {}},
+      {.name = "grid_arrived_wait",
+       .removed = "the wait for all CTAs' slices: h is read before it is there",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridGather,
+                    "    SpinUntil<Plan>(SpinSite::kGridArrived, params.workspace,\n"
+                    "                    [&] { return ptx::LoadAcquire(Arrived()) == kGridCtas; "
+                    "});\n",
+                    ""}},
+       .provocation = {kFirstCtaStoresLate}},
+      {.name = "grid_writers_barrier",
+       .removed = "named barrier of all consumers before the arrival: the other warpgroup's rows "
+                  "are announced before they are stored",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kGridRows,
+       .removal = {{kGridGather,
+                    "    ptx::NamedBarrier(kGatherBarrier, Plan::kConsumerWarpgroups * "
+                    "kWarpgroupThreads);\n",
+                    ""}},
+       .provocation = {kSecondWarpgroupStoresLate}},
+      {.name = "grid_slice_barrier",
+       .removed = "named barrier between a slice's stores to shared memory and their copy: a late "
+                  "warp's rows are copied before they are stored",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridGather,
+                    "    ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);\n"
+                    "    auto* h",
+                    "    auto* h"}},
+       .provocation = {kLastWarpStoresLate}},
+      {.name = "grid_slice_reuse",
+       .removed = "named barrier between a slice's copy and the next pass's stores: wgmma keeps a "
+                  "warpgroup together in between, so the text is judged",
+       .symptom = Symptom::kText,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridGather,
+                    "    }\n    ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);\n",
+                    "    }\n"}},
+       .provocation = {}},
+      {.name = "grid_k_group_reuse",
+       .removed = "named barrier before sums are handed over again: they are overwritten while the "
+                  "other group still reads",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGroupSum,
+                    "    if constexpr (Plan::kEdge == Edge::kGridGather) "
+                    "ptx::NamedBarrier(kKGroupBarrier, kThreads);\n",
+                    ""}},
+       .provocation = {kFirstKGroupAddsLate}},
+      {.name = "grid_proxy_fence",
+       .removed = "fence.proxy.async on both sides of h: copies may read it before it is there; "
+                  "hardware mostly orders them, so the text is judged",
+       .symptom = Symptom::kText,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridGather, "    ptx::FenceProxyAsync();\n    ptx::NamedBarrier(kGather",
+                    "    ptx::NamedBarrier(kGather"},
+                   {kGridGather, "    }\n    ptx::FenceProxyAsync();\n  }\n", "    }\n  }\n"}},
+       .provocation = {}},
+      {.name = "grid_order",
+       .removed = "acquire of the arrivals: h may be read before it is written; rare on hardware, "
+                  "so the text is judged",
+       .symptom = Symptom::kText,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGlobalMemory, "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"}},
+       .provocation = {}},
+      {.name = "grid_dependency",
+       .removed = "griddepcontrol.wait before h is stored: x comes after one too, so that it holds "
+                  "by itself on hardware, and the text is judged",
+       .symptom = Symptom::kText,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridFlow,
+                    "      if (pass == 0) ptx::GridDependencyWait();  // the workspace and y are "
+                    "ours from here\n",
+                    ""}},
+       .provocation = {}},
+      {.name = "grid_reset",
+       .removed = "setting the arrivals back: the second launch on a workspace waits for ever",
+       .symptom = Symptom::kRunTime,
+       .op = MutatedOp::kGrid,
+       .removal = {{kGridGather, "      *Arrived() = 0;\n", ""}},
+       .provocation = {}},
       {.name = "counter_reset",
        .removed = "setting a unit's counter back: the second launch on a workspace writes nothing",
        .symptom = Symptom::kRunTime,
@@ -209,22 +308,57 @@ std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation) {
   return edits;
 }
 
+namespace {
+
+FusionPlan DsmPlan(const FfnProblem& problem) {
+  return {.problem = problem,
+          .token_tile = 8,
+          .cluster_size = 4,
+          .num_clusters = 4,
+          .consumer_warpgroups = 2,
+          .ring_slots = 4,
+          .slots_in_flight = 4,
+          .activation_slots = 3,
+          .up = {.rows_per_pass = 128, .k_per_slot = 64, .k_warpgroups = 2},
+          .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
+}
+
+FusionPlan GridPlan(const FfnProblem& problem, const PhasePartition& up,
+                    const PhasePartition& down) {
+  return {.problem = problem,
+          .token_tile = 8,
+          .cluster_size = 1,
+          .num_clusters = 16,
+          .consumer_warpgroups = 2,
+          .ring_slots = 3,
+          .slots_in_flight = 3,
+          .activation_slots = 3,
+          .up = up,
+          .down = down,
+          .edge_scope = Scope::kGrid,
+          .combine = Combine::kNone};
+}
+
+}  // namespace
+
 FusionPlan MutatedPlan(MutatedOp op) {
-  const bool is_normed = op == MutatedOp::kNormed;
-  return {
-      .problem = {.hidden = DimK(512),
-                  .intermediate = DimN(2048),
-                  .residual_mode = is_normed ? ResidualMode::kAddBeforeNorm : ResidualMode::kNone,
-                  .norm = is_normed ? Norm::kRms : Norm::kNone},
-      .token_tile = 8,
-      .cluster_size = 4,
-      .num_clusters = 4,
-      .consumer_warpgroups = 2,
-      .ring_slots = 4,
-      .slots_in_flight = 4,
-      .activation_slots = 3,
-      .up = {.rows_per_cta = 128, .k_per_slot = 64, .k_warpgroups = 2},
-      .down = {.rows_per_pass = 64, .passes = 2, .k_per_slot = 64}};
+  FfnProblem problem{.hidden = DimK(512), .intermediate = DimN(2048)};
+  switch (op) {
+    case MutatedOp::kBare:
+      return DsmPlan(problem);
+    case MutatedOp::kNormed:
+      problem.norm = Norm::kRms;
+      problem.residual_mode = ResidualMode::kAddBeforeNorm;
+      return DsmPlan(problem);
+    case MutatedOp::kGrid:
+      return GridPlan(problem,
+                      {.rows_per_pass = 64, .passes = 2, .k_per_slot = 256, .k_warpgroups = 2},
+                      {.rows_per_pass = 32, .passes = 1, .k_per_slot = 256, .k_warpgroups = 2});
+    case MutatedOp::kGridRows:
+      return GridPlan(problem, {.rows_per_pass = 128, .k_per_slot = 64},
+                      {.rows_per_pass = 32, .k_per_slot = 64, .k_warpgroups = 2});
+  }
+  return {};
 }
 
 }  // namespace fusebox

@@ -8,6 +8,7 @@
 #ifndef FUSEBOX_TESTS_KERNELS_MUTATIONS_H_
 #define FUSEBOX_TESTS_KERNELS_MUTATIONS_H_
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,11 @@ enum class Symptom {
 enum class MutatedOp {
   kBare,
   kNormed,  // RMSNorm of x + residual before the block
+  kGrid,  // grid gather: phase 1 in two passes, k split between warpgroups, rings as deep as a pass
+  kGridRows,  // grid gather: rows dealt to two warpgroups
 };
+inline constexpr std::array kMutatedOps = {MutatedOp::kBare, MutatedOp::kNormed, MutatedOp::kGrid,
+                                    MutatedOp::kGridRows};
 
 struct Mutation {
   std::string_view name;
@@ -52,8 +57,8 @@ const Mutation* FindMutation(std::string_view name);  // nullptr for an unknown 
 absl::StatusOr<TemplateSet> Edited(const std::vector<TemplateEdit>& edits);
 std::vector<TemplateEdit> RemovalAndProvocation(const Mutation& mutation);
 
-// A legal plan on which every mutated piece is at work: clusters of 4, several clusters, k split
-// between warpgroups, both rings shorter than the streams through them, two passes.
+// Legal plans on which every mutated piece is at work. Dsm gather: clusters of 4, several clusters,
+// k split between warpgroups, both rings shorter than the streams through them, two passes.
 FusionPlan MutatedPlan(MutatedOp op);
 
 }  // namespace fusebox

@@ -37,8 +37,8 @@ Constants SmemConstants(const FusionPlan& plan) {
   return {
       {"kRing", host.ring_offset},
       {"kSlotBytes", host.slot_bytes},
-      {"kUpSlotBytes", UpSlotBytes(plan)},
-      {"kDownSlotBytes", DownSlotBytes(plan)},
+      {"Up::kSlotBytes", UpSlotBytes(plan)},
+      {"Down::kSlotBytes", DownSlotBytes(plan)},
       {"kActivations", host.activation_offset},
       {"kActivationSlotBytes", host.activation_slot_bytes},
       {"kIntermediate", host.intermediate_offset},
@@ -48,10 +48,13 @@ Constants SmemConstants(const FusionPlan& plan) {
       {"kBarriers", host.barrier_offset},
       {"kNumBarriers * 8", host.barrier_bytes},
       {"kTotal", host.total_bytes},
-      {"kUpTiles", UpTilesPerWarpgroup(plan)},
-      {"kDownTiles", DownTilesPerWarpgroup(plan)},
-      {"kChunkRows", plan.chunk_rows()},
-      {"kSliceRows", plan.slice_rows()},
+      {"Up::kTiles", TilesPerWarpgroup(plan, plan.up)},
+      {"Down::kTiles", TilesPerWarpgroup(plan, plan.down)},
+      {"Up::kRowsPerCta", plan.up.rows_per_cta()},
+      {"Down::kRowsPerCta", plan.down.rows_per_cta()},
+      {"Up::kK", RoundUp(plan.problem.hidden.value(), plan.up.k_per_slot)},
+      {"Down::kK", plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot)
+                                            : plan.down_k()},
   };
 }
 
@@ -59,6 +62,7 @@ Constants WorkspaceConstants(const FusionPlan& plan) {
   return {
       {"kPartials", kWorkspaceHeaderBytes},
       {"kCounterBytes / 4 - kBlockCounters", kWorkspaceCounters},
+      {"kGathered", GatheredRowsOffset(plan)},
       {"kNormalized", NormalizedRowsOffset(plan)},
       {"kTotal", WorkspaceBytes(plan)},
   };

@@ -202,7 +202,7 @@ TEST(BenchModelsTest, EachEngineAsksForItsOwnOrderOfNormAndResidual) {
       {"EleutherAI--gpt-j-6b", "vllm", 1, "ffn_plain_gelu_tanh_bf16_h4096_i16384_bias"},
       {"tiiuae--falcon-7b", "hf", 1, "ffn_plain_gelu_erf_bf16_h4544_i18176"},
       {gpt2, "vllm", 1, "ffn_plain_gelu_tanh_bf16_h768_i3072_layer_add_after_bias"},
-      {gpt2, "hf", 1, "declined layout"},
+      {gpt2, "hf", 1, "ffn_plain_gelu_tanh_bf16_h768_i3072_layer_add_after_bias_in_out"},
       {bloom, "vllm", 1, "ffn_plain_gelu_erf_bf16_h1024_i4096_layer_add_after_bias"},
       {bloom, "hf", 1, "ffn_plain_gelu_tanh_bf16_h1024_i4096_layer_add_after_bias"},
       {"microsoft--phi-4", "vllm", 3, "declined tensor_parallel"},
@@ -234,7 +234,7 @@ TEST(BenchModelsTest, EveryEngineGetsOpsOrARuleForEveryModel) {
     for (const std::string engine : {"vllm", "sglang", "hf", "trtllm"}) {
       const auto ops = OpsForModel(*model, {.engine = FindEnginePreset(engine).value(),
                                             .tensor_parallel = {1, 2, 4, 8},
-                                            .tokens = {1, 8, 16, 32}});
+                                            .tokens = {1, 8, 32, 128, 129}});
       ASSERT_TRUE(ops.ok()) << ops.status();
       for (const ModelOp& op : *ops) {
         (op.op.ok() ? served : declined) += 1;

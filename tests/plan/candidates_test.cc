@@ -23,16 +23,20 @@ TEST(CandidatesTest, HaveAFixedOrderAndNoDuplicates) {
 TEST(CandidatesTest, CoverClusterSizesPatienceAndDepthsOfTheStream) {
   const DeviceSpec device = H200();
   std::set<int> sizes, patience, in_flight;
+  int num_over_grid = 0;
   for (const FusionPlan& plan : EnumerateCandidates(SomePlan().problem, 8, device)) {
     if (!CheckLegal(plan, device).ok()) continue;
+    num_over_grid += plan.gathers_over_grid() ? 1 : 0;
+    if (plan.gathers_over_grid()) continue;
     sizes.insert(plan.cluster_size);
     patience.insert(plan.combine_patience_cycles);
-    if (plan.up.k_per_slot == 64 && plan.up.rows_per_cta == 96) {
+    if (plan.up.k_per_slot == 64 && plan.up.rows_per_pass == 96) {
       in_flight.insert(plan.slots_in_flight);
     }
   }
   EXPECT_EQ(sizes, (std::set<int>{4, 8, 16}));  // smaller ones are too many for the combine
   EXPECT_EQ(patience, (std::set<int>{0, 50000}));
+  EXPECT_GT(num_over_grid, 100);
   EXPECT_TRUE(in_flight.contains(3));
   EXPECT_GE(in_flight.size(), 3u);
 }
@@ -52,8 +56,10 @@ TEST(CandidatesTest, FillSharedMemory) {
   for (const FusionPlan& plan : EnumerateCandidates(SomePlan().problem, 8, device)) {
     FusionPlan deeper = plan;
     ++deeper.activation_slots;
-    const int64_t up_slots = CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
-    const bool is_full = plan.activation_slots >= std::min<int64_t>(16, up_slots) ||
+    int64_t streamed = plan.up.passes * CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot);
+    if (plan.gathers_over_grid())
+      streamed += plan.down.passes * CeilDiv(plan.down_k(), plan.down.k_per_slot);
+    const bool is_full = plan.activation_slots >= std::min<int64_t>(16, streamed) ||
                          FootprintOf(deeper).total_bytes > device.smem_per_cta_bytes;
     ASSERT_TRUE(is_full) << plan.Summary();
   }

@@ -38,19 +38,19 @@ TEST(CoverageTest, CatchesABrokenPlan) {
       {"gate row 10752, column 0 is used 0 times", [](FusionPlan& p) { p.num_clusters = 14; }},
       {"gate row 8448, column 0 is used 0 times",  // chunks of 704 leave the end of the matrix out
        [](FusionPlan& p) {
-         p.up.rows_per_cta = 88;
+         p.up.rows_per_pass = 88;
          p.num_clusters = 12;
        }},
       {"down row 256, column 0 is used 0 times",
        [](FusionPlan& p) {
          p.down.passes = 1;
          p.cluster_size = 1;
-         p.up.rows_per_cta = 768;
+         p.up.rows_per_pass = 768;
        }},
       {"down row 1024, column 0 is used 0 times",
        [](FusionPlan& p) {
          p.cluster_size = 2;
-         p.up.rows_per_cta = 384;
+         p.up.rows_per_pass = 384;
        }},
   };
   EXPECT_TRUE(CheckCoverage(SomePlan()).ok()) << CheckCoverage(SomePlan());
@@ -72,7 +72,7 @@ TEST(CoverageTest, CatchesABrokenWorkList) {
        [](CtaWork& w) { w.up[1].boxes[0].matrix = WeightMatrix::kUp; }},
       {"up column 128 meets operand element 64, not 128",
        [](CtaWork& w) { w.up[1].boxes[1].k_begin = 128; }},
-      {"down columns up to 3080 are multiplied beyond their chunk's end 3072",
+      {"down columns up to 3080 are multiplied beyond the end of h, 3072",
        [](CtaWork& w) {
          w.down[11].boxes[0].k_begin += 8;
          w.down[11].operand_begin += 8;

@@ -29,14 +29,14 @@ TEST(FootprintTest, CountsTheExchangeOfKSharers) {
   plan.up.k_warpgroups = 2;
   // 1 giving group x 2 row groups x 1 tile x 2 matrices x 2 token blocks x 128 threads x 16 bytes
   EXPECT_EQ(FootprintOf(plan).exchange_bytes, 2 * 2 * 2 * 2048);
-  EXPECT_EQ(UpTilesPerWarpgroup(plan), 1);
-  EXPECT_EQ(DownTilesPerWarpgroup(plan), 1);
+  EXPECT_EQ(TilesPerWarpgroup(plan, plan.up), 1);
+  EXPECT_EQ(TilesPerWarpgroup(plan, plan.down), 1);
 }
 
 TEST(FootprintTest, RoundsPlainSlotsUpTo1024) {
   FusionPlan plan = SomePlan();
   plan.problem.form = FfnForm::kPlain;
-  plan.up.rows_per_cta = 8;
+  plan.up.rows_per_pass = 8;
   plan.down.rows_per_pass = 8;
   EXPECT_EQ(UpSlotBytes(plan), 1024);
   EXPECT_EQ(FootprintOf(plan).slot_bytes, 1024);

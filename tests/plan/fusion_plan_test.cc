@@ -20,11 +20,12 @@ using ::testing::HasSubstr;
 constexpr std::string_view kSomePlanJson =
     R"({"problem":{"op":"ffn","hidden":4096,"intermediate":11008,"dtype":"bf16",)"
     R"("activation":"silu","form":"gated","residual_mode":"none",)"
-    R"("norm":"none","rounding":"engine","up_bias":0,"down_bias":0},"token_tile":8,)"
+    R"("norm":"none","rounding":"engine","up_bias":0,"down_bias":0,"layout":"out_in"},)"
+    R"("token_tile":8,)"
     R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,)"
     R"("ring_slots":6,"slots_in_flight":3,"activation_slots":8,)"
-    R"("up":{"rows_per_cta":96,"k_per_slot":64,"k_warpgroups":1},)"
-    R"("down":{"rows_per_pass":256,"passes":2,"k_per_slot":64},)"
+    R"("up":{"rows_per_pass":96,"passes":1,"k_per_slot":64,"k_warpgroups":1},)"
+    R"("down":{"rows_per_pass":256,"passes":2,"k_per_slot":64,"k_warpgroups":1},)"
     R"("edge":{"scope":"dsm","collective":"gather"},)"
     R"("combine":"ordered_partials","combine_patience_cycles":50000})";
 
@@ -101,11 +102,12 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
 }
 
 TEST(FusionPlanTest, SummarisesInOneLine) {
-  EXPECT_EQ(SomePlan().Summary(), "c8x15 t8 up96x64 down2x256x64 wg2 ring6/3+8 p50000 dsm_gather");
+  EXPECT_EQ(SomePlan().Summary(),
+            "c8x15 t8 up1x96x64 down2x256x64 wg2 ring6/3+8 p50000 dsm_gather");
   FusionPlan plan = SomePlan();
   plan.up.k_warpgroups = 2;
   plan.combine_patience_cycles = 0;
-  EXPECT_EQ(plan.Summary(), "c8x15 t8 up96x64/2 down2x256x64 wg2 ring6/3+8 dsm_gather");
+  EXPECT_EQ(plan.Summary(), "c8x15 t8 up1x96x64/2 down2x256x64 wg2 ring6/3+8 dsm_gather");
 }
 
 }  // namespace

@@ -26,14 +26,22 @@ std::vector<RuleCase> RuleCases() {
   return {
       {"fields_positive: every count of a plan is at least 1",
        [](FusionPlan& p) { p.num_clusters = 0; }},
-      {"token_tile: token tile 24 has no kernel; this version has 8, 16, 32",
+      {"token_tile: token tile 24 has no kernel; this version has 8, 16, 32, 64, 128",
        [](FusionPlan& p) { p.token_tile = 24; }},
       {"cluster_fits: a cluster of 6 CTAs cannot be launched; sizes are 1, 2, 4, 8, 16",
        [](FusionPlan& p) { p.cluster_size = 6; }},
-      {"exchange_reachable: the edge grid gather has no kernel; this version gathers h through dsm",
+      {"exchange_reachable: the edge grid gather with combine ordered_partials has no kernel; h is "
+       "gathered through dsm, with ordered_partials, or over the grid, with none",
        [](FusionPlan& p) { p.edge_scope = Scope::kGrid; }},
-      {"row_granule: rows 100 (up) and 256 (down) must be multiples of 8, a swizzle atom",
-       [](FusionPlan& p) { p.up.rows_per_cta = 100; }},
+      {"phase_split: phase 1 in 2 passes and phase 2 with 1 warpgroups to a slot's k: with dsm "
+       "gather each can only be 1",
+       [](FusionPlan& p) { p.up.passes = 2; }},
+      {"row_granule: rows 100 (up) and 256 (down) must be multiples of 8, what a box of "
+       "layout out_in holds",
+       [](FusionPlan& p) { p.up.rows_per_pass = 100; }},
+      {"row_granule: rows 96 (up) and 256 (down) must be multiples of 64, what a box of layout "
+       "in_out holds",
+       [](FusionPlan& p) { p.problem.layout = WeightLayout::kInOut; }},
       {"box_rows: boxes of 96 (up) and 512 (down) rows exceed the 256 of a tensor map; use more "
        "CTAs "
        "or more passes",
@@ -44,7 +52,7 @@ std::vector<RuleCase> RuleCases() {
       {"k_granule: a chunk of 104 intermediate rows is not a multiple of 16, a k step of wgmma",
        [](FusionPlan& p) {
          p.cluster_size = 1;
-         p.up.rows_per_cta = 104;
+         p.up.rows_per_pass = 104;
        }},
       {"slot_useful: slots of 64 (up) and 832 (down) k elements are longer than the phases' 4096 "
        "and "
@@ -58,9 +66,17 @@ std::vector<RuleCase> RuleCases() {
        "each "
        "rank and pass",
        [](FusionPlan& p) { p.down.passes = 1; }},
-      {"warpgroup_split: 2 consumer warpgroups, 4 sharing the k of a slot: at most 4 are possible, "
-       "the "
-       "sharers must divide them and a slot's 4 k steps",
+      {"covers_grid: 15 CTAs with 96 intermediate and 512 output rows each do not deal out 11008 "
+       "and "
+       "4096 with work for each cluster",
+       [](FusionPlan& p) {
+         p.cluster_size = 1;
+         p.edge_scope = Scope::kGrid;
+         p.combine = Combine::kNone;
+       }},
+      {"warpgroup_split: 2 consumer warpgroups, 4 (up) and 1 (down) sharing the k of a slot: at "
+       "most "
+       "4 are possible, the sharers must divide them and a slot's 4 and 4 k steps",
        [](FusionPlan& p) { p.up.k_warpgroups = 4; }},
       {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 2 keep "
        "copies "
@@ -74,7 +90,7 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) {
          p.cluster_size = 16;
          p.num_clusters = 8;
-         p.up.rows_per_cta = 88;
+         p.up.rows_per_pass = 88;
          p.down.passes = 1;
        }},
       {"smem_fits: a CTA needs 251136 bytes of shared memory; 232448 are there",
@@ -86,11 +102,13 @@ std::vector<RuleCase> RuleCases() {
          p.problem = {.hidden = DimK(1024), .intermediate = DimN(1040)};
          p.cluster_size = 2;
          p.num_clusters = 65;
-         p.up.rows_per_cta = 8;
+         p.up.rows_per_pass = 8;
          p.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
          p.activation_slots = 4;
        }},
-      {"registers_fit: a thread needs about 112 registers; 640 threads leave 96",
+      {"registers_fit: a consumer thread needs about 112 registers; 640 threads leave it 96; use "
+       "fewer "
+       "rows in a pass or a smaller token tile",
        [](FusionPlan& p) {
          p.token_tile = 32;
          p.consumer_warpgroups = 4;
@@ -106,19 +124,20 @@ std::vector<RuleCase> RuleCases() {
        [](FusionPlan& p) {
          p.problem = {.hidden = DimK(65536), .intermediate = DimN(1920)};
          p.num_clusters = 15;
-         p.up.rows_per_cta = 16;
+         p.up.rows_per_pass = 16;
          p.down = {.rows_per_pass = 256, .passes = 32, .k_per_slot = 64};
          p.token_tile = 32;
          p.ring_slots = 3;
          p.slots_in_flight = 3;
        }},
-      {"partials_fit_l2: partial sums of 31457280 bytes exceed the share 0.25 of the 62914560 "
+      {"partials_fit_l2: partial sums and h of 31457280 bytes exceed the share 0.25 of the "
+       "62914560 "
        "bytes of "
        "L2; use fewer clusters or a smaller token tile",
        [](FusionPlan& p) {
          p.cluster_size = 2;
          p.num_clusters = 60;
-         p.up.rows_per_cta = 96;
+         p.up.rows_per_pass = 96;
          p.problem.intermediate = DimN(11520);
          p.down = {.rows_per_pass = 256, .passes = 8, .k_per_slot = 64};
          p.token_tile = 32;

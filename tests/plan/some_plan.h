@@ -18,7 +18,7 @@ inline FusionPlan SomePlan() {
           .ring_slots = 6,
           .slots_in_flight = 3,
           .activation_slots = 8,
-          .up = {.rows_per_cta = 96, .k_per_slot = 64, .k_warpgroups = 1},
+          .up = {.rows_per_pass = 96, .k_per_slot = 64, .k_warpgroups = 1},
           .down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64},
           .combine_patience_cycles = 50000};
 }

@@ -25,10 +25,10 @@ TEST(TrafficTest, CountsEachWeightOnce) {
 
 TEST(TrafficTest, CountsWhatPartialBoxesReadTwice) {
   FusionPlan plan = SomePlan();
-  plan.up.rows_per_cta = 104;  // a chunk of 832 = 13 boxes
+  plan.up.rows_per_pass = 104;  // a chunk of 832 = 13 boxes
   plan.num_clusters = 14;
   EXPECT_EQ(TrafficOf(plan).down.waste_bytes, 0);
-  plan.up.rows_per_cta = 100;  // not legal, but countable: 800 columns are 12.5 boxes
+  plan.up.rows_per_pass = 100;  // not legal, but countable: 800 columns are 12.5 boxes
   EXPECT_EQ(TrafficOf(plan).down.waste_bytes, 13 * 32 * 4096 * 2);
 }
 
@@ -78,7 +78,7 @@ TEST(TrafficTest, AgreesWithTheWorkList) {
       plan.problem.intermediate = DimN(intermediate);
       plan.problem.hidden = DimK(3000);
       plan.cluster_size = 2;
-      plan.up.rows_per_cta = rows;
+      plan.up.rows_per_pass = rows;
       plan.num_clusters = static_cast<int>(CeilDiv(intermediate, plan.chunk_rows()));
       plan.down = {.rows_per_pass = 256, .passes = 6, .k_per_slot = 128};
       const Traffic traffic = TrafficOf(plan);

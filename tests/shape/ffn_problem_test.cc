@@ -152,14 +152,15 @@ TEST(TokenTileTest, HoldsTheTokens) {
   const struct {
     int64_t tokens;
     int tile;
-  } kCases[] = {{0, 8}, {1, 8}, {8, 8}, {9, 16}, {16, 16}, {17, 32}, {32, 32}};
+  } kCases[] = {{0, 8},   {1, 8},   {8, 8},   {9, 16},   {16, 16},  {17, 32},
+                {32, 32}, {33, 64}, {64, 64}, {65, 128}, {128, 128}};
   for (const auto& c : kCases) EXPECT_EQ(TokenTileFor(c.tokens).value(), c.tile) << c.tokens;
 }
 
 TEST(TokenTileTest, DeclinesMoreThanTheLargestAndRefusesLessThanNone) {
-  EXPECT_TRUE(IsDeclined(TokenTileFor(33).status()));
-  EXPECT_EQ(TokenTileFor(33).status().message(),
-            "token_limit: 33 tokens exceed the 32 that the largest token tile holds; split the "
+  EXPECT_TRUE(IsDeclined(TokenTileFor(129).status()));
+  EXPECT_EQ(TokenTileFor(129).status().message(),
+            "token_limit: 129 tokens exceed the 128 that the largest token tile holds; split the "
             "batch or run your own path");
   EXPECT_EQ(TokenTileFor(-1).status().code(), absl::StatusCode::kInvalidArgument);
 }

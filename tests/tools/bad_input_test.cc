@@ -25,9 +25,12 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
     std::string sentence;
   };
   const Case cases[] = {
-      {{}, "fusebox: A subcommand is required; accepted: warm plan verify bench doctor cache"},
-      {{"bake"}, "accepted: warm plan verify bench doctor cache"},
-      {{"warm"}, "fusebox warm: --model is required"},
+      {{},
+       "fusebox: A subcommand is required; accepted: warm plan compile verify bench doctor cache"},
+      {{"bake"}, "accepted: warm plan compile verify bench doctor cache"},
+      {{"warm"}, "fusebox warm: no op is named; pass --model FILE or --manifest FILE"},
+      {{"warm", "--manifest", "m.jsonl", "--tokens", "8"}, "--tokens requires --model"},
+      {{"compile"}, "fusebox compile: folder is required"},
       {{"warm", "--model", kModel}, "pass --gpu with one of"},
       {{"warm", "--model", kModel, "--gpu", "h300"}, "\"h300\" is not known; known: "},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--tokens", "eight"}, "eight"},
@@ -107,7 +110,50 @@ TEST(BadInputTest, ModelFilesThatCannotBeReadAreUsageErrors) {
               HasSubstr("none.json does not exist; give the path of a Hugging Face config.json"));
   const CommandResult is_folder = RunCommand(WarmArguments(folder.path()));
   EXPECT_EQ(is_folder.exit_code, 2);
-  EXPECT_THAT(is_folder.err, HasSubstr("is a folder; give the config.json inside it"));
+  EXPECT_THAT(is_folder.err, HasSubstr("is a folder; give a Hugging Face config.json inside it"));
+}
+
+TEST(BadInputTest, ManifestsThatAreWrongAreUsageErrors) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("recorded.jsonl");
+  const std::string head = R"({"manifest": 1, "profile": "h200-sxm", "problem": {"op": "ffn", )";
+  const std::string tail =
+      R"("intermediate": 128, "dtype": "bf16", "activation": "silu", "form": "gated",)"
+      R"( "residual_mode": "none", "norm": "none", "rounding": "engine", "up_bias": 0,)"
+      R"( "down_bias": 0}, "token_tile": 8})";
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "lists no op; run the engine with FUSEBOX_RECORD="},
+      {"ops", "line 1: the text is not JSON from byte 1 on"},
+      {head + R"("hidden": 64, )" + tail + "\n{}", "line 2: manifest is missing"},
+      {head + R"("hidden": "64", )" + tail,
+       "line 1: problem.hidden is a string; an integer is expected"},
+      {head + R"("hidden": 0, )" + tail, "line 1: problem.hidden is 0; accepted: 1 to 1048576"},
+  };
+  for (const auto& [text, sentence] : cases) {
+    WriteText(path, text);
+    const CommandResult result = RunCommand({"warm", "--manifest", path});
+    EXPECT_EQ(result.exit_code, 2) << text << "\n" << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("manifest " + path), HasSubstr(sentence)));
+    EXPECT_EQ(result.out, "") << text;
+  }
+  const CommandResult missing = RunCommand({"warm", "--manifest", folder.path("none")});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err,
+              HasSubstr("does not exist; give the path of a file that FUSEBOX_RECORD"));
+}
+
+TEST(BadInputTest, OverridesThatAreWrongAreUsageErrors) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64"},
+      WarmArguments(kModel)};
+  for (const auto& arguments : commands) {
+    const CommandResult plan = RunCommand(arguments, {{"FUSEBOX_FORCE_PLAN", "{}"}});
+    EXPECT_EQ(plan.exit_code, 2) << plan.err;
+    EXPECT_THAT(plan.err, HasSubstr("FUSEBOX_FORCE_PLAN: plan: problem.op is missing"));
+    const CommandResult folder = RunCommand(arguments, {{"FUSEBOX_TEMPLATE_DIR", "/nope"}});
+    EXPECT_EQ(folder.exit_code, 2) << folder.err;
+    EXPECT_THAT(folder.err, HasSubstr("FUSEBOX_TEMPLATE_DIR=/nope: the folder lacks abi/"));
+  }
 }
 
 TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
@@ -119,15 +165,12 @@ TEST(BadInputTest, ModelsThatAreNotServedAreDeclinedByRule) {
   const TemporaryFolder folder;
   const std::string mamba = folder.path("mamba.json");
   WriteText(mamba, R"({"model_type": "mamba", "hidden_size": 2304})");
-  std::vector<std::string> gpt2 = WarmArguments("bench/models/openai-community--gpt2.json");
-  gpt2.insert(gpt2.end(), {"--engine", "hf"});
   const Case cases[] = {
       {WarmArguments(mamba), "architecture", "\"mamba\" is not served; this version serves llama"},
       {WarmArguments("bench/models/openai--gpt-oss-120b.json"), "clamped_swiglu",
        "gpt-oss interleaves gate and up row by row"},
       {WarmArguments("bench/models/deepseek-ai--DeepSeek-V3.json"), "quantization",
        "give the unquantised model"},
-      {gpt2, "layout", "transformers keeps the weights of gpt2 as [in, out]"},
   };
   for (const Case& c : cases) {
     const CommandResult result = RunCommand(c.arguments);
@@ -212,10 +255,16 @@ TEST(BadInputTest, DoctorTriesWhatAnEngineWouldWriteTo) {
   EXPECT_THAT(log.out, HasSubstr("FUSEBOX_LOG_FILE=/nope/x cannot be opened for appending"));
   const CommandResult dump = RunCommand({"doctor"}, {{"FUSEBOX_DUMP_DIR", "/proc/nope"}});
   EXPECT_THAT(dump.out, HasSubstr("FUSEBOX_DUMP_DIR=/proc/nope cannot be written"));
+  const CommandResult record = RunCommand({"doctor"}, {{"FUSEBOX_RECORD", "/nope/manifest"}});
+  EXPECT_THAT(record.out, HasSubstr("FUSEBOX_RECORD: opening /nope/manifest: "));
+  const CommandResult force = RunCommand({"doctor"}, {{"FUSEBOX_FORCE_PLAN", "@/nope/plan"}});
+  EXPECT_EQ(force.exit_code, 1);
+  EXPECT_THAT(force.out, HasSubstr("FUSEBOX_FORCE_PLAN=@/nope/plan: opening /nope/plan: "));
   const CommandResult cache = RunCommand({"doctor"}, {{"FUSEBOX_CACHE_DIR", "/proc/nope"}});
   EXPECT_THAT(cache.out, HasSubstr("/proc/nope: cannot be written"));
   const CommandResult good = RunCommand({"doctor"}, {{"FUSEBOX_LOG_FILE", folder.path("log")},
                                                      {"FUSEBOX_DUMP_DIR", folder.path("dump")},
+                                                     {"FUSEBOX_RECORD", folder.path("record")},
                                                      {"FUSEBOX_CACHE_DIR", folder.path("cache")}});
   EXPECT_THAT(good.out, HasSubstr("all accepted"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "doctor left something behind";

@@ -27,6 +27,8 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
+}  // namespace
+
 // build/<preset>/bin/tests/<this program> -> build/<preset>/bin/fusebox
 std::string CommandPath() {
   std::error_code error;
@@ -34,14 +36,17 @@ std::string CommandPath() {
       .string();
 }
 
-}  // namespace
-
 CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs) {
+  return RunProgram(CommandPath(), arguments, knobs);
+}
+
+CommandResult RunProgram(const std::string& path, const std::vector<std::string>& arguments,
+                         const KnobSettings& environment) {
   const TemporaryFolder folder;
   std::string line = "env $(env | sed -n 's/^\\(FUSEBOX_[A-Z_]*\\)=.*/-u \\1/p')";
   line += " XDG_CACHE_HOME=" + Quoted(folder.path("cache"));
-  for (const auto& [name, value] : knobs) line += " " + name + "=" + Quoted(value);
-  line += " " + Quoted(CommandPath());
+  for (const auto& [name, value] : environment) line += " " + name + "=" + Quoted(value);
+  line += " " + Quoted(path);
   for (const std::string& argument : arguments) line += " " + Quoted(argument);
   line += " >" + Quoted(folder.path("out")) + " 2>" + Quoted(folder.path("err"));
   const auto start = std::chrono::steady_clock::now();

@@ -26,7 +26,13 @@ struct CommandResult {
 
 using KnobSettings = std::map<std::string, std::string>;
 
+// build/<preset>/bin/fusebox
+std::string CommandPath();
+
 CommandResult RunCommand(const std::vector<std::string>& arguments, const KnobSettings& knobs = {});
+// The same for another program.
+CommandResult RunProgram(const std::string& path, const std::vector<std::string>& arguments,
+                         const KnobSettings& environment);
 
 // A folder that is gone when the test is over.
 class TemporaryFolder {

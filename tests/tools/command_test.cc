@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "src/model/manifest.h"
 #include "src/plan/legality.h"
 #include "tests/tools/command_runner.h"
 
@@ -20,6 +22,7 @@ TEST(CommandTest, EveryHelpNamesTheExitCodes) {
   const std::vector<std::vector<std::string>> commands = {{"--help"},
                                                           {"warm", "--help"},
                                                           {"plan", "--help"},
+                                                          {"compile", "--help"},
                                                           {"verify", "--help"},
                                                           {"bench", "--help"},
                                                           {"doctor", "--help"},
@@ -42,11 +45,13 @@ TEST(CommandTest, PlanExplainsAnOp) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4096",
                                            "--intermediate", "11008", "--tokens", "1,8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
-                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
-                    HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("rule"),
-                    HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
+            HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
+            HasSubstr("root of squares of hbm"), HasSubstr("runner-up"), HasSubstr("(chosen)"),
+            HasSubstr("differs in"), HasSubstr("rule"), HasSubstr("refused by "),
+            HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
 }
 
 TEST(CommandTest, PlanPrintsJson) {
@@ -80,6 +85,47 @@ TEST(CommandTest, PlanSaysWhenPreferenceAndNotCostChose) {
   }
 }
 
+TEST(CommandTest, PlanSaysInWhatARunnerUpDiffers) {
+  const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--json", "--hidden",
+                                           "4096", "--intermediate", "14336", "--tokens", "8"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json search = result.Json()[0]["search"];
+  ASSERT_EQ(search["runners_up"].size(), 8u);
+  const nlohmann::json best = search["best"]["plan"].flatten();
+  for (const auto& ranked : search["runners_up"]) {
+    nlohmann::json changed = best;
+    ASSERT_FALSE(ranked["differs"].empty());
+    for (const auto& [field, difference] : ranked["differs"].items()) {
+      std::string pointer = "/" + field;
+      std::replace(pointer.begin(), pointer.end(), '.', '/');
+      EXPECT_EQ(changed[pointer], difference["chosen"]) << field;
+      changed[pointer] = difference["value"];
+    }
+    EXPECT_EQ(changed.unflatten(), ranked["plan"]);
+    EXPECT_GT(ranked["cost"]["up"]["hbm_us"], 0);
+  }
+  for (const auto& refused : search["refused"]) EXPECT_GT(refused["candidates"], 0);
+}
+
+TEST(CommandTest, PlanSaysWhenAPlanIsForced) {
+  const std::vector<std::string> arguments = {
+      "plan", "--gpu", "h200-sxm", "--hidden", "4096", "--intermediate", "14336", "--tokens", "8"};
+  std::vector<std::string> as_json = arguments;
+  as_json.emplace_back("--json");
+  const nlohmann::json searched = RunCommand(as_json).Json()[0]["search"];
+  const TemporaryFolder folder;
+  WriteText(folder.path("plan.json"), searched["runners_up"][7]["plan"].dump(2));
+  const KnobSettings knobs = {{"FUSEBOX_FORCE_PLAN", "@" + folder.path("plan.json")}};
+  const nlohmann::json forced = RunCommand(as_json, knobs).Json()[0];
+  EXPECT_EQ(forced["chosen_by"], "force");
+  EXPECT_EQ(forced["search"]["best"], [&] {
+    nlohmann::json ranked = searched["runners_up"][7];
+    ranked.erase("differs");
+    return ranked;
+  }());
+  EXPECT_THAT(RunCommand(arguments, knobs).out, HasSubstr("chosen by  FUSEBOX_FORCE_PLAN"));
+}
+
 TEST(CommandTest, PlanListsEveryRule) {
   const CommandResult text = RunCommand({"plan", "--rules"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -92,10 +138,10 @@ TEST(CommandTest, PlanListsEveryRule) {
 
 TEST(CommandTest, ADeclineSaysWhatHelps) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "16384",
-                                           "--intermediate", "53248", "--tokens", "8"});
+                                           "--intermediate", "524288", "--tokens", "128"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: co_resident: "),
-                                HasSubstr("what helps: more tensor parallelism")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("declined: ring_fits: "),
+                                HasSubstr("what helps: more tensor parallelism, or fewer tokens")));
 }
 
 TEST(CommandTest, ResidualIsPartOfTheOp) {
@@ -115,6 +161,11 @@ TEST(CommandTest, PlanIsTheSameEveryTime) {
 // Each of README's lines that needs no GPU works as it stands, from the repository root.
 TEST(CommandTest, ReadmesLinesWorkFromTheRepositoryRoot) {
   const TemporaryFolder folder;
+  const std::string recorded = folder.path("recorded.jsonl");
+  WriteText(recorded,
+            ManifestLine({.profile = "h200-sxm",
+                          .op = {.problem = {.hidden = DimK(64), .intermediate = DimN(128)},
+                                 .token_tile = 8}}));
   std::istringstream lines(ReadText("README.md"));
   int num_run = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -123,13 +174,14 @@ TEST(CommandTest, ReadmesLinesWorkFromTheRepositoryRoot) {
     std::vector<std::string> arguments;
     for (std::string word; words >> word;) arguments.push_back(word);
     if (arguments.back() == "/opt/fusebox-cache") arguments.back() = folder.path("container");
+    std::replace(arguments.begin(), arguments.end(), std::string("recorded.jsonl"), recorded);
     // Without NVRTC, here or at all, warm plans, looks and says what is missing.
     const CommandResult result = RunCommand(arguments, {{"FUSEBOX_NVRTC_PATH", "/nonexistent"}});
     EXPECT_EQ(result.exit_code, arguments[0] == "warm" ? 3 : 0) << line << "\n" << result.err;
     EXPECT_NE(result.out, "") << line;
     ++num_run;
   }
-  EXPECT_EQ(num_run, 4);
+  EXPECT_EQ(num_run, 5);
 }
 
 TEST(CommandTest, DoctorReportsEveryPart) {
@@ -145,7 +197,7 @@ TEST(CommandTest, DoctorReportsEveryPart) {
     if (counts && finding["verdict"] == "OK") nothing_here = false;
   }
   EXPECT_EQ(result.exit_code, nothing_here ? 3 : 0) << result.out;
-  EXPECT_GE(json["knobs"].size(), 10u);
+  EXPECT_GE(json["knobs"].size(), 13u);
 }
 
 TEST(CommandTest, AnEmptyCacheIsListedAsEmpty) {

@@ -56,7 +56,8 @@ TEST(VerifyBenchTest, UsageErrorsNameWhatIsAccepted) {
       {{"bench", "--hidden", "64", "--intermediate", "64", "--rounding", "fused"},
        "time them with --plans"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--replays", "3"}, "replays"},
-      {{"bench", "--plans", "nowhere.jsonl"}, "cannot be read"},
+      {{"bench", "--plans", "nowhere.jsonl"},
+       "plan file nowhere.jsonl does not exist; give the path of a file with one plan a line"},
       {{"bench", "--plans", folder.path("text.jsonl")}, "line 1: is no JSON object"},
       {{"bench", "--plans", folder.path("bad.jsonl")}, "line 2: "},
   };

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_gelu_tanh_fp16_h1024_i2048_rms_plus_one_sandwich_t16
-// plan 45b9fba81a1b02aafe52010803771cef: c4x8 t16 up64x64/2 down2x128x64 wg2 ring4/4+4 dsm_gather
+// plan 5573e5314ccae051cd717e14ced05189: c4x8 t16 up1x64x64/2 down2x128x64 wg2 ring4/4+4 dsm_gather
 // reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation gelu_tanh --form gated --dtype fp16 --norm rms_plus_one --residual sandwich --tokens 16
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -17,6 +17,7 @@ struct Plan {
   static constexpr fusebox::Norm kNorm = fusebox::Norm::kRmsPlusOne;
   static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
   static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kSandwich;
+  static constexpr fusebox::WeightLayout kLayout = fusebox::WeightLayout::kOutIn;
   static constexpr int kTokenTile = 16;
   static constexpr int kClusterSize = 4;
   static constexpr int kNumClusters = 8;
@@ -24,21 +25,26 @@ struct Plan {
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 4;
   static constexpr int kActivationSlots = 4;
-  static constexpr int kUpRowsPerCta = 64;
+  static constexpr int kUpRowsPerPass = 64;
+  static constexpr int kUpPasses = 1;
   static constexpr int kUpKPerSlot = 64;
   static constexpr int kUpKWarpgroups = 2;
   static constexpr int kDownRowsPerPass = 128;
   static constexpr int kDownPasses = 2;
   static constexpr int kDownKPerSlot = 64;
+  static constexpr int kDownKWarpgroups = 1;
+  static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
+  static constexpr int kProducerRegisters = 0;
+  static constexpr int kConsumerRegisters = 0;
   static constexpr bool kBoundedSpins = false;
   static constexpr int kJitterSeed = 0;
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
-static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
-static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
+static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 91352, "footprint: host and device disagree");
 static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 884736, "workspace: host and device disagree");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_relu_bf16_h1024_i2048_add_after_t32
-// plan 6740e4bbf12295df7a43cbf82e36414e: c1x32 t32 up64x128/2 down8x128x64 wg2 ring3/3+2 p1000 dsm_gather
+// plan 918a525ca943423f9b742fff2aa56292: c1x32 t32 up1x64x128/2 down8x128x64 wg2 ring3/3+2 p1000 dsm_gather
 // reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu --form gated --residual add_after --tokens 32
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -17,6 +17,7 @@ struct Plan {
   static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
   static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
   static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kAddAfter;
+  static constexpr fusebox::WeightLayout kLayout = fusebox::WeightLayout::kOutIn;
   static constexpr int kTokenTile = 32;
   static constexpr int kClusterSize = 1;
   static constexpr int kNumClusters = 32;
@@ -24,21 +25,26 @@ struct Plan {
   static constexpr int kRingSlots = 3;
   static constexpr int kSlotsInFlight = 3;
   static constexpr int kActivationSlots = 2;
-  static constexpr int kUpRowsPerCta = 64;
+  static constexpr int kUpRowsPerPass = 64;
+  static constexpr int kUpPasses = 1;
   static constexpr int kUpKPerSlot = 128;
   static constexpr int kUpKWarpgroups = 2;
   static constexpr int kDownRowsPerPass = 128;
   static constexpr int kDownPasses = 8;
   static constexpr int kDownKPerSlot = 64;
+  static constexpr int kDownKWarpgroups = 1;
+  static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 1000;
+  static constexpr int kProducerRegisters = 0;
+  static constexpr int kConsumerRegisters = 0;
   static constexpr bool kBoundedSpins = false;
   static constexpr int kJitterSeed = 0;
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
-static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
-static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
+static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 136336, "footprint: host and device disagree");
 static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 4259840, "workspace: host and device disagree");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_silu_bf16_h4096_i11008_t8
-// plan 21c170c35b0c962dcb938985900c1425: c8x15 t8 up96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
+// plan e18cfa46be4bc4f6e5dab9be2a128591: c8x15 t8 up1x96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
 // reproduce: fusebox plan --hidden 4096 --intermediate 11008 --activation silu --form gated --tokens 8
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -17,6 +17,7 @@ struct Plan {
   static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
   static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
   static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kNone;
+  static constexpr fusebox::WeightLayout kLayout = fusebox::WeightLayout::kOutIn;
   static constexpr int kTokenTile = 8;
   static constexpr int kClusterSize = 8;
   static constexpr int kNumClusters = 15;
@@ -24,21 +25,26 @@ struct Plan {
   static constexpr int kRingSlots = 6;
   static constexpr int kSlotsInFlight = 6;
   static constexpr int kActivationSlots = 8;
-  static constexpr int kUpRowsPerCta = 96;
+  static constexpr int kUpRowsPerPass = 96;
+  static constexpr int kUpPasses = 1;
   static constexpr int kUpKPerSlot = 64;
   static constexpr int kUpKWarpgroups = 1;
   static constexpr int kDownRowsPerPass = 256;
   static constexpr int kDownPasses = 2;
   static constexpr int kDownKPerSlot = 64;
+  static constexpr int kDownKWarpgroups = 1;
+  static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
+  static constexpr int kProducerRegisters = 0;
+  static constexpr int kConsumerRegisters = 0;
   static constexpr bool kBoundedSpins = false;
   static constexpr int kJitterSeed = 0;
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
-static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
-static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
+static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 218352, "footprint: host and device disagree");
 static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 2031616, "workspace: host and device disagree");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_plain_gelu_erf_bf16_h360_i712_t16
-// plan c933eb782791580a0feb93d53acb38b1: c4x8 t16 up24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
+// plan 02f2e50731aa777fb892e3dba3f0e053: c4x8 t16 up1x24x128/2 down2x48x64 wg2 ring4/3+2 dsm_gather
 // reproduce: fusebox plan --hidden 360 --intermediate 712 --activation gelu_erf --form plain --tokens 16
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -17,6 +17,7 @@ struct Plan {
   static constexpr fusebox::Norm kNorm = fusebox::Norm::kNone;
   static constexpr bool kHasNorm = kNorm != fusebox::Norm::kNone;
   static constexpr fusebox::ResidualMode kResidualMode = fusebox::ResidualMode::kNone;
+  static constexpr fusebox::WeightLayout kLayout = fusebox::WeightLayout::kOutIn;
   static constexpr int kTokenTile = 16;
   static constexpr int kClusterSize = 4;
   static constexpr int kNumClusters = 8;
@@ -24,21 +25,26 @@ struct Plan {
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 3;
   static constexpr int kActivationSlots = 2;
-  static constexpr int kUpRowsPerCta = 24;
+  static constexpr int kUpRowsPerPass = 24;
+  static constexpr int kUpPasses = 1;
   static constexpr int kUpKPerSlot = 128;
   static constexpr int kUpKWarpgroups = 2;
   static constexpr int kDownRowsPerPass = 48;
   static constexpr int kDownPasses = 2;
   static constexpr int kDownKPerSlot = 64;
+  static constexpr int kDownKWarpgroups = 1;
+  static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
+  static constexpr int kProducerRegisters = 0;
+  static constexpr int kConsumerRegisters = 0;
   static constexpr bool kBoundedSpins = false;
   static constexpr int kJitterSeed = 0;
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerCta % 8 == 0, "kUpRowsPerCta must be a multiple of 8, a swizzle atom");
-static_assert(Plan::kClusterSize * Plan::kUpRowsPerCta % 16 == 0, "a chunk must be whole k16 steps of wgmma");
-static_assert(Plan::kNumClusters * Plan::kClusterSize * Plan::kUpRowsPerCta >= Plan::kIntermediate, "rows left over");
+static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
+static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
+static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
 static_assert(fusebox::FfnSmem<Plan>::kTotal == 41072, "footprint: host and device disagree");
 static_assert(fusebox::FfnWorkspace<Plan>::kTotal == 589824, "workspace: host and device disagree");

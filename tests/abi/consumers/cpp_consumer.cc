@@ -1,5 +1,7 @@
-// A C++17 program without exceptions and RTTI that uses fusebox.hpp.
+// A C++17 program without exceptions and RTTI that uses fusebox.hpp, planning for a GPU that is not
+// there. Exits 0 when all went as documented.
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "fusebox/fusebox.hpp"
@@ -15,6 +17,7 @@ int Run() {
   options.log_level = FUSEBOX_LOG_OFF;
   fusebox::api::Engine engine;
   if (!engine.Create(&options)) return 1;
+  if (std::strcmp(fusebox::api::Version(), FUSEBOX_VERSION_STRING) != 0) return 7;
 
   fusebox_ffn_desc desc = fusebox::api::FfnDesc();
   desc.hidden = 2048;

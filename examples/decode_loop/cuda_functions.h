@@ -1,0 +1,27 @@
+// What is used of libcuda; cuda.h's names stand for the versions that it declares. Include with
+// EXAMPLE_CUDA_FUNCTION(function) defined; no include guard, as the table is included once a use.
+EXAMPLE_CUDA_FUNCTION(cuInit)
+EXAMPLE_CUDA_FUNCTION(cuGetErrorName)
+EXAMPLE_CUDA_FUNCTION(cuDeviceGet)
+EXAMPLE_CUDA_FUNCTION(cuDevicePrimaryCtxRetain)
+EXAMPLE_CUDA_FUNCTION(cuDevicePrimaryCtxRelease)
+EXAMPLE_CUDA_FUNCTION(cuCtxPushCurrent)
+EXAMPLE_CUDA_FUNCTION(cuCtxPopCurrent)
+EXAMPLE_CUDA_FUNCTION(cuMemAlloc)
+EXAMPLE_CUDA_FUNCTION(cuMemFree)
+EXAMPLE_CUDA_FUNCTION(cuMemAllocHost)
+EXAMPLE_CUDA_FUNCTION(cuMemFreeHost)
+EXAMPLE_CUDA_FUNCTION(cuMemcpyHtoDAsync)
+EXAMPLE_CUDA_FUNCTION(cuMemcpyDtoHAsync)
+EXAMPLE_CUDA_FUNCTION(cuLaunchHostFunc)
+EXAMPLE_CUDA_FUNCTION(cuStreamCreate)
+EXAMPLE_CUDA_FUNCTION(cuStreamDestroy)
+EXAMPLE_CUDA_FUNCTION(cuStreamSynchronize)
+EXAMPLE_CUDA_FUNCTION(cuStreamBeginCapture)
+EXAMPLE_CUDA_FUNCTION(cuStreamEndCapture)
+EXAMPLE_CUDA_FUNCTION(cuGraphInstantiateWithFlags)
+EXAMPLE_CUDA_FUNCTION(cuGraphLaunch)
+EXAMPLE_CUDA_FUNCTION(cuGraphExecDestroy)
+EXAMPLE_CUDA_FUNCTION(cuGraphDestroy)
+
+#undef EXAMPLE_CUDA_FUNCTION

@@ -1,0 +1,3 @@
+#include "examples/decode_loop/decode_loop.h"
+
+int main() { return example::RunDecodeLoop(); }

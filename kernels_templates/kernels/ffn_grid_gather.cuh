@@ -1,0 +1,77 @@
+// Dataflow "grid gather" of the ffn kernel: see src/plan/fusion_plan.h. h goes through L2 behind a
+// grid barrier, which only the activation producer waits for: the weight stream runs on. Every CTA
+// makes whole outputs.
+#ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
+#define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
+
+#include "kernels_templates/edges/grid_gather.cuh"
+#include "kernels_templates/kernels/ffn_cta.cuh"
+
+namespace fusebox {
+
+template <typename Plan>
+struct GridGatherFlow {
+  using Smem = FfnSmem<Plan>;
+  using Up = UpPhase<Plan>;
+  using Down = DownPhase<Plan>;
+
+  const FfnCta<Plan>& cta;
+  GridGather<Plan> gather;
+  Outputs<Plan> outputs;
+
+  __device__ __forceinline__ explicit GridGatherFlow(const FfnCta<Plan>& of)
+      : cta(of),
+        gather{cta.params, cta.base + Smem::kIntermediate},
+        outputs{cta.params, cta.rows,
+                (cta.cluster * Plan::kClusterSize + cta.rank) * Down::kRowsPerCta, cta.lane} {}
+
+  __device__ __forceinline__ void InitBarriers() const {}
+
+  __device__ __forceinline__ void Consume() const {
+    const u32 warp = threadIdx.x / kWarpThreads - 4;
+    u32* const report = cta.params.workspace;
+    WeightReader<Plan> weights{cta.weights};
+    ActivationReader<Plan> activations{cta.activations};
+    MakeSlice(weights, activations, warp / 4);
+    gather.Arrive();
+    ptx::ClusterArrive();  // nobody writes to this CTA's shared memory after its rows have come
+    if constexpr (Plan::kHasNorm) cta.rows.Wait();
+    const auto share = WarpgroupShare::template Of<Down>(warp / 4);
+    for (u32 pass = 0; pass < Down::kPasses; ++pass) {
+      DownSums<Plan> sums;
+      RunStreamedPass<Plan, Down>(sums, weights, activations, share, report);
+      SumOverKGroups<Plan, Down>(sums, cta.base + Smem::kExchange, share);
+      if (share.k_group == 0) outputs.WritePass(sums, pass, warp);
+    }
+  }
+
+  // Phase 1: the CTA's rows of h, pass by pass, to L2.
+  __device__ __forceinline__ void MakeSlice(WeightReader<Plan>& weights,
+                                            ActivationReader<Plan>& activations,
+                                            u32 warpgroup) const {
+    const auto share = WarpgroupShare::template Of<Up>(warpgroup);
+    for (u32 pass = 0; pass < Up::kPasses; ++pass) {
+      UpSums<Plan> sums;
+      RunStreamedPass<Plan, Up>(sums, weights, activations, share, cta.params.workspace);
+      SumOverKGroups<Plan, Up>(sums, cta.base + Smem::kExchange, share);
+      if (pass == 0) ptx::GridDependencyWait();  // the workspace and y are ours from here
+      if (share.k_group > 0 || share.row_group >= GridGather<Plan>::kStorers) continue;
+      const u32 first_row = cta.FirstRow() + pass * Up::kRowsPerPass;
+      StoreIntermediate<Plan>(cta.params, sums, gather.slice, first_row, share.row_group);
+      gather.StorePass(first_row, share.row_group);
+    }
+  }
+
+  __device__ __forceinline__ void ProduceActivations() const {
+    RingCursor<Plan::kActivationSlots> cursor;
+    cta.StreamRows(cursor);
+    gather.Wait();
+    fusebox::ProduceActivations<Plan, Down>(cta.params, cta.activations, cursor, cta.params.h, 0);
+  }
+
+  __device__ __forceinline__ void CombineOutputs(u32) const {}
+};
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_

@@ -1,0 +1,61 @@
+// The two phases of the ffn kernel as constants: how a CTA works through each matrix. Rows are
+// outputs of the matrix, k is what is summed over.
+#ifndef FUSEBOX_KERNELS_TEMPLATES_TILE_FFN_PHASE_CUH_
+#define FUSEBOX_KERNELS_TEMPLATES_TILE_FFN_PHASE_CUH_
+
+#include "kernels_templates/base/types.cuh"
+
+namespace fusebox {
+
+// How h gets from the CTAs that make it to those that need it.
+enum class Edge { kDsmGather, kGridGather };
+
+// How weight matrices lie in memory: a row for each output, or a row for each input.
+enum class WeightLayout { kOutIn, kInOut };
+
+// Elements: 128 bytes, the inner width of every TMA box and of the swizzle.
+constexpr int kBoxK = 64;
+constexpr int kBoxRowBytes = 128;
+constexpr int kWgmmaRows = 64;
+constexpr int kWgmmaK = 16;
+// 64 rows x 64 k elements: layout out_in's boxes hold some of them, in_out's one each.
+constexpr int kTileBytes = kWgmmaRows * kBoxRowBytes;
+
+template <typename Plan, int kMatricesOf, int kRowsOf, int kPassesOf, int kKPerSlotOf,
+          int kKWarpgroupsOf, int kKOf>
+struct FfnPhase {
+  static constexpr int kMatrices = kMatricesOf;  // gate and up, or one
+  static constexpr int kRowsPerPass = kRowsOf;
+  static constexpr int kPasses = kPassesOf;
+  static constexpr int kRowsPerCta = kRowsPerPass * kPasses;
+  static constexpr int kKPerSlot = kKPerSlotOf;
+  static constexpr int kKWarpgroups = kKWarpgroupsOf;
+  static constexpr int kK = kKOf;  // k elements of a pass, zero fill included
+
+  static constexpr int kRowWarpgroups = Plan::kConsumerWarpgroups / kKWarpgroups;
+  static constexpr int kRowTiles = CeilDiv(kRowsPerPass, kWgmmaRows);
+  static constexpr int kTiles = CeilDiv(kRowTiles, kRowWarpgroups);  // of one warpgroup, a matrix
+  static constexpr int kBoxBytes = kRowsPerPass * kBoxRowBytes;      // 64 k elements of a matrix
+  static constexpr int kSlotBytes = kMatrices * kBoxBytes * (kKPerSlot / kBoxK);
+  // Sums that warpgroups which split k hand over.
+  static constexpr int kExchangeBytes = (kKWarpgroups - 1) * kRowWarpgroups * kTiles * kMatrices *
+                                        (Plan::kTokenTile / 8) * kWarpgroupThreads *
+                                        kFragmentBytes;
+};
+
+template <typename Plan>
+using UpPhase = FfnPhase<Plan, Plan::kGated ? 2 : 1, Plan::kUpRowsPerPass, Plan::kUpPasses,
+                         Plan::kUpKPerSlot, Plan::kUpKWarpgroups,
+                         RoundUp(Plan::kHidden, Plan::kUpKPerSlot)>;
+
+// Dsm gather: over the cluster's chunk of h. Grid gather: over all of h.
+template <typename Plan>
+using DownPhase =
+    FfnPhase<Plan, 1, Plan::kDownRowsPerPass, Plan::kDownPasses, Plan::kDownKPerSlot,
+             Plan::kDownKWarpgroups,
+             Plan::kEdge == Edge::kGridGather ? RoundUp(Plan::kIntermediate, Plan::kDownKPerSlot)
+                                              : Plan::kClusterSize * UpPhase<Plan>::kRowsPerCta>;
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_KERNELS_TEMPLATES_TILE_FFN_PHASE_CUH_

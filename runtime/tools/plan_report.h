@@ -1,0 +1,29 @@
+// PlanReport says how one op was planned: what was chosen and why, the terms of its predicted time,
+// the runners-up with theirs and with what they do otherwise, and how many candidates each rule
+// refused. Text for people, or the same as JSON. Pure functions.
+#ifndef FUSEBOX_RUNTIME_TOOLS_PLAN_REPORT_H_
+#define FUSEBOX_RUNTIME_TOOLS_PLAN_REPORT_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "src/device/device_spec.h"
+#include "src/model/model_ops.h"
+#include "src/plan/search.h"
+
+namespace fusebox {
+
+// `report` is what the planner says of `op`, or its decline.
+std::string PlanReportText(const ModelOp& op, const DeviceSpec& gpu,
+                           const absl::StatusOr<SearchReport>& report);
+nlohmann::ordered_json PlanReportJson(const ModelOp& op, const DeviceSpec& gpu,
+                                      const absl::StatusOr<SearchReport>& report);
+
+// What a plan's code means, for under the reports.
+std::string_view PlanCodeHelp();
+
+}  // namespace fusebox
+
+#endif  // FUSEBOX_RUNTIME_TOOLS_PLAN_REPORT_H_
