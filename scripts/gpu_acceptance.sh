@@ -3,16 +3,16 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify variants torch tests mutation sanitizer bench baselines cache-carried manifest
-#   overrides; all when none is named.
+#   Phases: verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+#   manifest overrides; all when none is named.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify variants torch tests mutation sanitizer bench baselines cache-carried manifest
-  overrides)
+all_phases=(verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+  manifest overrides)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -53,6 +53,14 @@ note() {
 phase_verify() {
   limited 540 verify.log "$fusebox" verify "${models[@]}"
   note verify $? "$(tail -n 1 "$out/verify.log")"
+}
+
+# Every model as an engine asks for it, in both dtypes, at token counts around every tile.
+phase_sweep() {
+  limited 540 sweep.log "$fusebox" verify --models bench/models --as-engine --both-dtypes
+  note sweep $? "$(tail -n 1 "$out/sweep.log")"
+  grep -E '^(WRONG|FAILED|missing)' "$out/sweep.log" | head -n 20
+  grep -E '^(dataflow|variant|declined by) ' "$out/sweep.log"
 }
 
 # Every dtype, activation, norm, residual mode, bias and rounding on the dims of three models.

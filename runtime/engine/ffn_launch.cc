@@ -264,8 +264,14 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
     status = FillParams(op, tile_index, args, &params);
     if (status != FUSEBOX_OK) return status;
   }
+  FfnShadow* shadow = args.tokens == 0 ? nullptr : binding.DueShadow();
+  if (shadow != nullptr && !shadow->Begin(binding.weights(), params, stream)) shadow = nullptr;
   const CUresult result =
       LaunchKernel(op.engine().driver(), *kernel, params, OverlapFor(op.engine(), args), stream);
+  if (shadow != nullptr) {
+    binding.ShadowBegun();
+    shadow->End(result, op.Planned(tile_index), params, stream);
+  }
   if (result == CUDA_SUCCESS) return FUSEBOX_OK;
   const char* name = nullptr;
   (void)op.engine().driver().GetErrorName(result, &name);

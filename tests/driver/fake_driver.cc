@@ -206,6 +206,54 @@ CUresult LaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void*
   return ResultOf("cuLaunchKernelEx");
 }
 
+CUresult LaunchKernel(CUfunction, unsigned int grid_x, unsigned int grid_y, unsigned int,
+                      unsigned int threads, unsigned int, unsigned int, unsigned int,
+                      CUstream stream, void** parameters, void**) {
+  const FakeDriver& driver = Driver();
+  const CUresult result = ResultOf("cuLaunchKernel");
+  if (result == CUDA_SUCCESS && driver.on_plain_launch)
+    driver.on_plain_launch({grid_x, grid_y, threads, stream, parameters});
+  return result;
+}
+
+CUresult MemAlloc(CUdeviceptr* memory, size_t) {
+  const CUresult result = ResultOf("cuMemAlloc");
+  if (result != CUDA_SUCCESS) return result;
+  *memory = 0x700000000;
+  ++Driver().num_memories;
+  return CUDA_SUCCESS;
+}
+CUresult MemFree(CUdeviceptr) {
+  --Driver().num_memories;
+  return CUDA_SUCCESS;
+}
+CUresult MemHostAlloc(void** memory, size_t bytes, unsigned int) {
+  const CUresult result = ResultOf("cuMemHostAlloc");
+  if (result != CUDA_SUCCESS) return result;
+  *memory = ::operator new(bytes);
+  ++Driver().num_memories;
+  return CUDA_SUCCESS;
+}
+CUresult MemFreeHost(void* memory) {
+  ::operator delete(memory);
+  --Driver().num_memories;
+  return CUDA_SUCCESS;
+}
+CUresult StreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status = Driver().capture_status;
+  return ResultOf("cuStreamIsCapturing");
+}
+CUresult EventCreate(CUevent* event, unsigned int) {
+  *event = reinterpret_cast<CUevent>(0x20);
+  return ResultOf("cuEventCreate");
+}
+CUresult EventDestroy(CUevent) { return CUDA_SUCCESS; }
+CUresult EventRecord(CUevent, CUstream) { return ResultOf("cuEventRecord"); }
+CUresult EventSynchronize(CUevent) {
+  ++Driver().num_event_waits;
+  return CUDA_SUCCESS;
+}
+
 CUresult MemsetD32Async(CUdeviceptr address, unsigned int word, size_t words, CUstream stream) {
   FakeDriver& driver = Driver();
   std::lock_guard<std::mutex> lock(driver.mutex);
@@ -266,6 +314,16 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->OccupancyMaxActiveClusters = OccupancyMaxActiveClusters;
   api->TensorMapEncodeTiled = TensorMapEncodeTiled;
   api->LaunchKernelEx = LaunchKernelEx;
+  api->LaunchKernel = LaunchKernel;
+  api->MemAlloc = MemAlloc;
+  api->MemFree = MemFree;
+  api->MemHostAlloc = MemHostAlloc;
+  api->MemFreeHost = MemFreeHost;
+  api->StreamIsCapturing = StreamIsCapturing;
+  api->EventCreate = EventCreate;
+  api->EventDestroy = EventDestroy;
+  api->EventRecord = EventRecord;
+  api->EventSynchronize = EventSynchronize;
   api->MemsetD32Async = MemsetD32Async;
   api->PointerGetAttribute = PointerGetAttribute;
   api->version = version;

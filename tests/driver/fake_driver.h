@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,6 +46,15 @@ struct FakeTensorMap {
 };
 FakeTensorMap ReadFakeMap(const TensorMap& map);
 
+// Of cuLaunchKernel.
+struct FakePlainLaunch {
+  unsigned int grid_x = 0;
+  unsigned int grid_y = 0;
+  unsigned int threads = 0;
+  CUstream stream = nullptr;
+  void** parameters = nullptr;  // during the call only
+};
+
 struct FakeMemset {
   CUdeviceptr address = 0;
   unsigned int word = 0;
@@ -72,6 +82,10 @@ struct FakeDriver {
   std::map<const void*, int> memory_of_gpu;    // ordinal by pointer; others lie on GPU 0
   std::map<const void*, CUresult> not_device;  // pointers that are no device memory
 
+  CUstreamCaptureStatus capture_status = CU_STREAM_CAPTURE_STATUS_NONE;  // of every stream
+  // Stands for what kernels of cuLaunchKernel do; called in the call.
+  std::function<void(const FakePlainLaunch&)> on_plain_launch;
+
   // What happened.
   bool recording = true;
   std::mutex mutex;
@@ -80,7 +94,9 @@ struct FakeDriver {
   std::vector<std::string> loaded_cubins;
   std::map<int, int> function_attributes;  // of the last function that was set
   std::atomic<int> num_launches = 0;
-  std::atomic<int> num_libraries = 0;      // loaded and not unloaded
+  std::atomic<int> num_libraries = 0;  // loaded and not unloaded
+  std::atomic<int> num_memories = 0;   // allocated on the device or the host and not freed
+  std::atomic<int> num_event_waits = 0;
   std::atomic<int> num_contexts = 0;       // retained and not released
   std::atomic<int> num_relaxed_loads = 0;  // loads in relaxed capture mode with the context current
 };

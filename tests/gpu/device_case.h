@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "fusebox/fusebox.hpp"
+#include "runtime/launch/ffn_operands.h"
 #include "runtime/tools/device_buffer.h"
 #include "runtime/tools/launch_buffers.h"
-#include "runtime/tools/verify_reference.h"
 #include "tests/reference/ffn_case.h"
 
 namespace fusebox {
