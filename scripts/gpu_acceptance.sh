@@ -3,15 +3,16 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify variants torch tests mutation sanitizer bench baselines cache-carried manifest; all when
-#   none is named.
+#   Phases: verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+#   manifest overrides; all when none is named.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify variants torch tests mutation sanitizer bench baselines cache-carried manifest)
+all_phases=(verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
+  manifest overrides)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -52,6 +53,14 @@ note() {
 phase_verify() {
   limited 540 verify.log "$fusebox" verify "${models[@]}"
   note verify $? "$(tail -n 1 "$out/verify.log")"
+}
+
+# Every model as an engine asks for it, in both dtypes, at token counts around every tile.
+phase_sweep() {
+  limited 540 sweep.log "$fusebox" verify --models bench/models --as-engine --both-dtypes
+  note sweep $? "$(tail -n 1 "$out/sweep.log")"
+  grep -E '^(WRONG|FAILED|missing)' "$out/sweep.log" | head -n 20
+  grep -E '^(dataflow|variant|declined by) ' "$out/sweep.log"
 }
 
 # Every dtype, activation, norm, residual mode, bias and rounding on the dims of three models.
@@ -195,6 +204,28 @@ phase_manifest() {
     "$fusebox" verify "${carried_arguments[@]}" --tokens 1
   code=$?
   note manifest-control $((code == 3 ? 0 : 1)) "exit $code: $(tail -n 1 "$out/manifest-control.log")"
+}
+
+# The first runner-up in the place of the chosen plan, and device code from a folder: right too.
+phase_overrides() {
+  local op=(--hidden 1024 --intermediate 3072 --tokens 8) runner_up code
+  runner_up="$("$fusebox" plan "${op[@]}" --json | python3 -c '
+import json, sys
+ranked = json.load(sys.stdin)[0]["search"]["runners_up"][0]
+with open(sys.argv[1], "w") as file:
+    json.dump(ranked["plan"], file)
+print(ranked["summary"])' "$out/forced-plan.json")"
+  limited 60 overrides-plan.log env FUSEBOX_FORCE_PLAN="@$out/forced-plan.json" \
+    "$fusebox" verify "${op[@]}"
+  code=$?
+  if ((code == 0)) && ! grep -qF "  $runner_up" "$out/overrides-plan.log"; then code=1; fi
+  note overrides-plan $code "$(tail -n 1 "$out/overrides-plan.log")"
+  rm -rf "$out/templates"
+  cp -r kernels_templates "$out/templates"
+  echo '// edited' >>"$out/templates/kernels/ffn.cuh"
+  limited 60 overrides-templates.log env FUSEBOX_TEMPLATE_DIR="$out/templates" \
+    FUSEBOX_CACHE_DIR="$out/overrides-cache" "$fusebox" verify "${op[@]}"
+  note overrides-templates $? "$(tail -n 1 "$out/overrides-templates.log")"
 }
 
 for phase in "${phases[@]}"; do

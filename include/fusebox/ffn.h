@@ -128,7 +128,8 @@ FUSEBOX_API fusebox_status fusebox_binding_destroy(fusebox_binding* binding)
  * lock, environment read and synchronisation. The device's primary context must be current on the
  * calling thread. Thread-safe; one binding may be launched from many threads at once with
  * workspaces of their own. NOT_READY: prepare this token count. DECLINED: more tokens than the op
- * serves, or no plan that fits this GPU. In both nothing was enqueued. */
+ * serves, or no plan that fits this GPU. In both nothing was enqueued. FUSEBOX_SHADOW adds kernels
+ * of its own around some launches that are not captured, and may then write to the log. */
 FUSEBOX_API fusebox_status fusebox_ffn_launch(const fusebox_binding* binding,
                                               const fusebox_ffn_args* args,
                                               struct CUstream_st* stream) FUSEBOX_NOEXCEPT;

@@ -57,9 +57,12 @@ typedef struct fusebox_engine_stats_values {
   uint64_t cache_write_failures;
   uint64_t compiles;
   uint64_t compile_microseconds; /* in NVRTC, summed over compiles */
+  /* Since 0.3. FUSEBOX_SHADOW; a comparison counts once its launch has run. */
+  uint64_t shadow_launches; /* launches compared with the reference */
+  uint64_t shadow_wrong;    /* of these, launches with an output outside its bound; see the log */
 } fusebox_engine_stats_values;
 
-FUSEBOX_API const char* fusebox_version(void) FUSEBOX_NOEXCEPT; /* "0.2.0"; static */
+FUSEBOX_API const char* fusebox_version(void) FUSEBOX_NOEXCEPT; /* "0.3.0"; static */
 /* Name of a status, "DECLINED"; "UNKNOWN" for other numbers; static. */
 FUSEBOX_API const char* fusebox_status_string(fusebox_status status) FUSEBOX_NOEXCEPT;
 /* One sentence about the last call on this thread that did not return OK: what was asked, which

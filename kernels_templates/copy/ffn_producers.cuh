@@ -98,9 +98,8 @@ __device__ __forceinline__ void ProducePhase(WeightStream<Plan>& stream,
   for (int pass = 0; pass < Phase::kPasses; ++pass) {
     const int row = first_row + pass * Phase::kRowsPerPass;
     for (int slot = 0; slot < kFullSlots; ++slot) {
-      FillSlot<Plan, Phase, Phase::kKPerSlot / kBoxK>(stream, maps,
-                                                      first_k + slot * Phase::kKPerSlot, row,
-                                                      policy);
+      FillSlot<Plan, Phase, Phase::kKPerSlot / kBoxK>(
+          stream, maps, first_k + slot * Phase::kKPerSlot, row, policy);
     }
     if constexpr (kLastBoxes > 0) {
       FillSlot<Plan, Phase, kLastBoxes>(stream, maps, first_k + kFullSlots * Phase::kKPerSlot, row,

@@ -8,7 +8,8 @@
 //
 // Barriers:
 // - arrived: one word; one arrival of each CTA.
-// - departed: one word; one arrival of each CTA that has seen all arrive. The last of them sets both
+// - departed: one word; one arrival of each CTA that has seen all arrive. The last of them sets
+// both
 //   back to zero: the next launch's adds come after griddepcontrol.wait, hence after that.
 // - named kSliceBarrier + row group: the 128 threads of a warpgroup that stores rows, twice a pass:
 //   its rows are in shared memory; they have been read.

@@ -42,8 +42,8 @@ __device__ __forceinline__ UpBiases LoadUpBiases(const FfnParams& params, u32 ro
 }
 
 template <typename Plan>
-__device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int tile,
-                                                   int element, const UpBiases& biases) {
+__device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int tile, int element,
+                                                   const UpBiases& biases) {
   const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation>(
       RoundAsEngine<Plan>(sums.values[0][tile][element] + biases.first)));
   if constexpr (Plan::kGated)
@@ -53,9 +53,8 @@ __device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int
 
 // `slice` is the shared address of this CTA's first granule, `first_row` its intermediate row.
 template <typename Plan>
-__device__ __forceinline__ void StoreIntermediate(const FfnParams& params,
-                                                  const UpSums<Plan>& sums, u32 slice,
-                                                  u32 first_row, u32 row_group) {
+__device__ __forceinline__ void StoreIntermediate(const FfnParams& params, const UpSums<Plan>& sums,
+                                                  u32 slice, u32 first_row, u32 row_group) {
   using Smem = FfnSmem<Plan>;
   using Phase = UpPhase<Plan>;
   const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;

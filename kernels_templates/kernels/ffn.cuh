@@ -1,8 +1,8 @@
 // The ffn kernel, in the dataflow that the plan names.
 // Roles: warpgroup 0 produces (warp 0 weights, warp 1 activations; warps 2 and 3 combine outputs
-// where the dataflow has that), the others normalise the rows where the op has a norm, then consume.
-// PDL contract: before griddepcontrol.wait only weights and biases are read; activations, residual,
-// workspace and y come after it, in every thread.
+// where the dataflow has that), the others normalise the rows where the op has a norm, then
+// consume. PDL contract: before griddepcontrol.wait only weights and biases are read; activations,
+// residual, workspace and y come after it, in every thread.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_CUH_
 

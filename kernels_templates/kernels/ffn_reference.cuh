@@ -1,9 +1,10 @@
 // The slow oracle of the ffn on the device, for dims that the fp64 oracle of tests/reference is too
-// slow for: fp64 loops, one warp an element or a token, rounded to the dtype where the op rounds.
-// Beside each value it keeps the bound on a kernel's distance from it that
-// tests/reference/error_bound.h derives; a test on the GPU holds both against that oracle. Shares
-// nothing with the ffn kernel. Four kernels in turn: rows (what the block reads), intermediate
-// (h), output (y), and for the residual mode "sandwich" second_norm.
+// slow for: fp64 loops, rounded to the dtype where the op rounds. Beside each value it keeps the
+// bound on a kernel's distance from it that tests/reference/error_bound.h derives; a test on the
+// GPU holds both against that oracle. Shares nothing with the ffn kernel. Kernels in turn: rows
+// (what the block reads), intermediate (h), output (y), and for the residual mode "sandwich"
+// second_norm. A row of tokens does not depend on the others, so the first rows of many serve
+// fewer.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_REFERENCE_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_REFERENCE_CUH_
 
@@ -21,6 +22,12 @@ struct ReferenceMatrix {
   i64 row_stride;
 
   __device__ const u16* Row(i64 row) const { return values + row * row_stride; }
+};
+
+struct ReferenceDims {
+  i64 hidden;
+  i64 intermediate;
+  i64 tokens;
 };
 
 // Null where the op has none.
@@ -45,6 +52,12 @@ struct ReferenceRows {
   }
   __device__ Estimate Load(i64 index) const { return {values[index], errors[index]}; }
 };
+
+__device__ inline i64 ReferenceLane() { return threadIdx.x % kWarpThreads; }
+// Of a grid of warps.
+__device__ inline i64 ReferenceRow() {
+  return blockIdx.x * i64{blockDim.x / kWarpThreads} + threadIdx.x / kWarpThreads;
+}
 
 template <typename Op>
 __device__ Estimate RoundAsEngine(const Estimate& estimate) {
@@ -75,12 +88,13 @@ __device__ RowMoments ReferenceMoments(i64 count, double eps, Input input) {
   RowMoments moments = {};
   if constexpr (Op::kNorm == ReferenceNorm::kLayer) {
     ReferenceSum sum;
-    for (i64 k = threadIdx.x; k < count; k += kWarpThreads) sum.Add(input(k));
+    for (i64 k = ReferenceLane(); k < count; k += kWarpThreads) sum.Add(input(k));
     sum.Finish();
-    moments.mean = {sum.value / n, MeanError(sum.value / n, sum.Error(count) / n)};
+    const double error = sum.error + RowSumError(count) * sum.magnitude;
+    moments.mean = {sum.value / n, MeanError(sum.value / n, error / n)};
   }
   ReferenceSum squares;
-  for (i64 k = threadIdx.x; k < count; k += kWarpThreads) {
+  for (i64 k = ReferenceLane(); k < count; k += kWarpThreads) {
     const Estimate value = input(k);
     const double centered = value.value - moments.mean.value;
     const double distance = value.error + moments.mean.error;
@@ -89,7 +103,7 @@ __device__ RowMoments ReferenceMoments(i64 count, double eps, Input input) {
   squares.Finish();
   const double variance = squares.value / n + eps;
   moments.scale.value = 1.0 / sqrt(variance);
-  moments.scale.error = ScaleError(variance, squares.error / n, 4.0 * kAddError * sqrt(n));
+  moments.scale.error = ScaleError(variance, squares.error / n, RowSumError(count));
   return moments;
 }
 
@@ -110,8 +124,9 @@ __device__ Estimate ReferenceNormalize(const Estimate& input, const RowMoments& 
 // Grid (1, tokens). rows is [tokens, hidden]; sums, for mode add_before_norm, x + residual.
 template <typename Op>
 __device__ void RunReferenceRows(ReferenceMatrix x, ReferenceMatrix residual,
-                                 const ReferenceVectors& vectors, i64 hidden, ReferenceRows rows,
-                                 u16* sums) {
+                                 const ReferenceVectors& vectors, const ReferenceDims& dims,
+                                 ReferenceRows rows, u16* sums) {
+  const i64 hidden = dims.hidden;
   const i64 token = blockIdx.y;
   const auto input = [&](i64 k) {
     return Estimate{ReferenceInput<Op>(x.Row(token), residual.Row(token), k), 0.0};
@@ -119,7 +134,7 @@ __device__ void RunReferenceRows(ReferenceMatrix x, ReferenceMatrix residual,
   RowMoments moments = {};
   if constexpr (Op::kNorm != ReferenceNorm::kNone)
     moments = ReferenceMoments<Op>(hidden, vectors.eps, input);
-  for (i64 k = threadIdx.x; k < hidden; k += kWarpThreads) {
+  for (i64 k = ReferenceLane(); k < hidden; k += kWarpThreads) {
     Estimate value = input(k);
     if constexpr (Op::kResidual == ReferenceResidual::kAddBeforeNorm)
       sums[token * hidden + k] = BitsOf<Op::kFp16>(value.value);
@@ -133,20 +148,35 @@ __device__ void RunReferenceRows(ReferenceMatrix x, ReferenceMatrix residual,
   }
 }
 
-// The dot product of one weight row with one row of estimates, and a bias where the op has it.
+// A warp multiplies its weight rows with several tokens at a time: the estimates, 16 bytes an
+// element, are what is read most, and the warps of a block find each other's in L1.
+constexpr int kReferenceTokens = 4;
+constexpr int kReferenceWarps = 8;
+
+// Of one weight row with each token of the group, [tokens, count] from `first_token`; those beyond
+// the last are the last again. With a bias where the op has it.
 template <typename Op>
-__device__ Estimate ReferenceProjection(const u16* weights, const ReferenceRows& rows, i64 first,
-                                        i64 count, const u16* bias) {
-  ReferenceSum sum;
-  for (i64 k = threadIdx.x; k < count; k += kWarpThreads) {
-    const double weight = ToDouble<Op::kFp16>(weights[k]);
-    const Estimate row = rows.Load(first + k);
-    sum.Add({weight * row.value, fabs(weight) * row.error});
+struct ReferenceProjection {
+  Estimate sums[kReferenceTokens];
+
+  __device__ ReferenceProjection(const u16* weights, const ReferenceRows& rows, i64 count,
+                                 i64 first_token, i64 tokens, const u16* bias) {
+    ReferenceWeightedSum products[kReferenceTokens];
+    for (i64 k = ReferenceLane(); k < count; k += kWarpThreads) {
+      const double weight = ToDouble<Op::kFp16>(weights[k]);
+#pragma unroll
+      for (int i = 0; i < kReferenceTokens; ++i) {
+        const i64 token = first_token + i < tokens ? first_token + i : tokens - 1;
+        products[i].Add(weight, rows.Load(token * count + k));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kReferenceTokens; ++i) {
+      sums[i] = products[i].Finish(count);
+      if (bias != nullptr) sums[i] = Shifted(sums[i], ToDouble<Op::kFp16>(*bias));
+    }
   }
-  sum.Finish();
-  const Estimate product = {sum.value, sum.Error(count)};
-  return bias == nullptr ? product : Shifted(product, ToDouble<Op::kFp16>(*bias));
-}
+};
 
 template <ReferenceActivation kActivation>
 __device__ Estimate ReferenceActivate(const Estimate& g) {
@@ -164,56 +194,73 @@ __device__ Estimate ReferenceActivate(const Estimate& g) {
   }
 }
 
-// Grid (intermediate, tokens). h is [tokens, intermediate]; gate.values is null for a plain ffn.
+// Grid (intermediate, tokens) over warps and groups of tokens. h is [tokens, intermediate];
+// gate.values is null for a plain ffn.
 template <typename Op>
 __device__ void RunReferenceIntermediate(ReferenceMatrix gate, ReferenceMatrix up,
-                                         const ReferenceVectors& vectors, i64 hidden,
+                                         const ReferenceVectors& vectors, const ReferenceDims& dims,
                                          ReferenceRows rows, ReferenceRows h) {
-  const i64 row = blockIdx.x;
-  const i64 token = blockIdx.y;
+  const i64 row = ReferenceRow();
+  if (row >= dims.intermediate) return;
+  const i64 first_token = blockIdx.y * i64{kReferenceTokens};
   const auto project = [&](const ReferenceMatrix& matrix, const u16* bias) {
-    return RoundAsEngine<Op>(ReferenceProjection<Op>(matrix.Row(row), rows, token * hidden, hidden,
-                                                     Op::kUpBias ? bias + row : nullptr));
+    return ReferenceProjection<Op>(matrix.Row(row), rows, dims.hidden, first_token, dims.tokens,
+                                   Op::kUpBias ? bias + row : nullptr);
   };
-  const Estimate u = project(up, vectors.up_bias);
-  Estimate value = u;
-  if constexpr (Op::kGated) value = project(gate, vectors.gate_bias);
-  value = RoundAsEngine<Op>(ReferenceActivate<Op::kActivation>(value));
-  if constexpr (Op::kGated) value = Product(value, u);
-  if (threadIdx.x == 0) h.Store(token * gridDim.x + row, RoundedTo<Op::kFp16>(value));
+  const auto up_sums = project(up, vectors.up_bias);
+  auto first_sums = up_sums;
+  if constexpr (Op::kGated) first_sums = project(gate, vectors.gate_bias);
+  if (ReferenceLane() != 0) return;
+#pragma unroll
+  for (int i = 0; i < kReferenceTokens; ++i) {
+    if (first_token + i >= dims.tokens) return;
+    const Estimate first = RoundAsEngine<Op>(first_sums.sums[i]);
+    Estimate value = RoundAsEngine<Op>(ReferenceActivate<Op::kActivation>(first));
+    if constexpr (Op::kGated) value = Product(value, RoundAsEngine<Op>(up_sums.sums[i]));
+    h.Store((first_token + i) * dims.intermediate + row, RoundedTo<Op::kFp16>(value));
+  }
 }
 
-// Grid (hidden, tokens). y is [tokens, hidden] with the bound on each element: not rounded, but
-// with a residual the block's output is rounded before it is added. Mode sandwich: the block's
-// output, rounded, with its distance, for RunReferenceSecondNorm.
+// Grid (hidden, tokens) over warps and groups of tokens. y is [tokens, hidden] with the bound on
+// each element: not rounded, but with a residual the block's output is rounded before it is added.
+// Mode sandwich: the block's output, rounded, with its distance, for RunReferenceSecondNorm.
 template <typename Op>
 __device__ void RunReferenceOutput(ReferenceMatrix down, ReferenceMatrix residual,
-                                   const ReferenceVectors& vectors, i64 intermediate,
+                                   const ReferenceVectors& vectors, const ReferenceDims& dims,
                                    ReferenceRows h, ReferenceRows y) {
-  const i64 row = blockIdx.x;
-  const i64 token = blockIdx.y;
-  const Estimate f = ReferenceProjection<Op>(down.Row(row), h, token * intermediate, intermediate,
-                                             Op::kDownBias ? vectors.down_bias + row : nullptr);
-  if (threadIdx.x != 0) return;
-  Estimate out;
-  if constexpr (Op::kResidual == ReferenceResidual::kSandwich) {
-    out = RoundedTo<Op::kFp16>(f);
-  } else if constexpr (Op::kResidual == ReferenceResidual::kAddAfter) {
-    out = OutputWithResidual<Op::kFp16>(f, ToDouble<Op::kFp16>(residual.Row(token)[row]));
-  } else {
-    out = Output<Op::kFp16>(f);
+  const i64 row = ReferenceRow();
+  if (row >= dims.hidden) return;
+  const i64 first_token = blockIdx.y * i64{kReferenceTokens};
+  const ReferenceProjection<Op> projection(down.Row(row), h, dims.intermediate, first_token,
+                                           dims.tokens,
+                                           Op::kDownBias ? vectors.down_bias + row : nullptr);
+  if (ReferenceLane() != 0) return;
+#pragma unroll
+  for (int i = 0; i < kReferenceTokens; ++i) {
+    const i64 token = first_token + i;
+    if (token >= dims.tokens) return;
+    const Estimate f = projection.sums[i];
+    Estimate out;
+    if constexpr (Op::kResidual == ReferenceResidual::kSandwich) {
+      out = RoundedTo<Op::kFp16>(f);
+    } else if constexpr (Op::kResidual == ReferenceResidual::kAddAfter) {
+      out = OutputWithResidual<Op::kFp16>(f, ToDouble<Op::kFp16>(residual.Row(token)[row]));
+    } else {
+      out = Output<Op::kFp16>(f);
+    }
+    y.Store(token * dims.hidden + row, out);
   }
-  y.Store(token * gridDim.x + row, out);
 }
 
 // Grid (1, tokens), in place: y = x + norm(f).
 template <typename Op>
 __device__ void RunReferenceSecondNorm(ReferenceMatrix x, const ReferenceVectors& vectors,
-                                       i64 hidden, ReferenceRows y) {
+                                       const ReferenceDims& dims, ReferenceRows y) {
+  const i64 hidden = dims.hidden;
   const i64 token = blockIdx.y;
   const auto f = [&](i64 k) { return y.Load(token * hidden + k); };
   const RowMoments moments = ReferenceMoments<Op>(hidden, vectors.eps, f);
-  for (i64 k = threadIdx.x; k < hidden; k += kWarpThreads) {
+  for (i64 k = ReferenceLane(); k < hidden; k += kWarpThreads) {
     const Estimate normalized = ReferenceNormalize<Op>(
         f(k), moments, ToDouble<Op::kFp16>(vectors.second_norm_weight[k]), 0.0);
     const double added = ToDouble<Op::kFp16>(x.Row(token)[k]);

@@ -9,6 +9,8 @@
 namespace fusebox {
 
 constexpr double kAddError = 0x1.0p-23;
+constexpr double kRoundError = 0x1.0p-24;
+constexpr double kDeviations = 8.0;
 
 // Of rounding a value of up to `magnitude` once.
 template <bool kFp16>
@@ -58,7 +60,11 @@ struct Estimate {
   double error = 0;
 };
 
-// A sum over a warp. Error: of the terms, and of adding them in fp32 (SumError).
+__device__ inline double RowSumError(i64 terms) {
+  return kDeviations * kRoundError * (sqrt(static_cast<double>(terms) / 96.0) + 3.0);
+}
+
+// A sum over a warp, and over its terms.
 struct ReferenceSum {
   double value = 0;
   double magnitude = 0;
@@ -74,8 +80,28 @@ struct ReferenceSum {
     magnitude = ReferenceWarpSum(magnitude);
     error = ReferenceWarpSum(error);
   }
-  __device__ double Error(i64 terms) const {
-    return 4.0 * kAddError * sqrt(static_cast<double>(terms)) * magnitude + error;
+};
+
+// As WeightedSum of error_bound.h, over a warp.
+struct ReferenceWeightedSum {
+  ReferenceSum products;
+  double squares = 0;
+  double carried_squares = 0;
+
+  __device__ void Add(double weight, const Estimate& operand) {
+    const Estimate term = {weight * operand.value, fabs(weight) * operand.error};
+    products.Add(term);
+    squares += term.value * term.value;
+    carried_squares += term.error * term.error;
+  }
+  __device__ Estimate Finish(i64 terms) {
+    products.Finish();
+    const double norm = sqrt(ReferenceWarpSum(squares));
+    const double carried_norm = sqrt(ReferenceWarpSum(carried_squares));
+    const double partial = fmin(products.magnitude, fabs(products.value) + kDeviations * norm);
+    const double carried = fmin(products.error, kDeviations * carried_norm);
+    const double added = 4.0 * kAddError * sqrt(static_cast<double>(terms)) * partial;
+    return {products.value, added + carried};
   }
 };
 

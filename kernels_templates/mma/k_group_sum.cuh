@@ -1,6 +1,7 @@
 // Adds the sums of warpgroups that split a phase's k: groups 1.. leave theirs in shared memory,
-// group 0 adds them in order. Ordering: generic stores, then a named barrier of all consumer threads
-// (id kKGroupBarrier), then generic loads; where the space is used again, the same barrier before.
+// group 0 adds them in order. Ordering: generic stores, then a named barrier of all consumer
+// threads (id kKGroupBarrier), then generic loads; where the space is used again, the same barrier
+// before.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_MMA_K_GROUP_SUM_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_MMA_K_GROUP_SUM_CUH_
 

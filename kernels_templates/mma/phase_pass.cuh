@@ -1,6 +1,6 @@
 // One pass of a matrix phase, as one consumer warpgroup runs it: weights are wgmma's M operand
-// (tiles of 64 rows), tokens its N. One slot's instructions stay in flight while the next slot's are
-// issued; a slot is freed when its group has finished.
+// (tiles of 64 rows), tokens its N. One slot's instructions stay in flight while the next slot's
+// are issued; a slot is freed when its group has finished.
 //   Streamed: the activation comes through a ring beside the weights (x; h of grid gather).
 //   Chunk: the activation lies in shared memory as a whole (h of dsm gather).
 #ifndef FUSEBOX_KERNELS_TEMPLATES_MMA_PHASE_PASS_CUH_
@@ -73,8 +73,8 @@ __device__ __forceinline__ u64 DescribeWeights(u32 box, u32 tile, u32 step) {
 // All tiles' and matrices' instructions of one k16 step: `step` of the slot at `weight_slot` with
 // the activation operand `b`.
 template <typename Plan, typename Phase>
-__device__ __forceinline__ void IssueStep(Accumulators<Plan, Phase>& sums, u32 weight_slot, u32 step,
-                                          u64 b, u32 row_group, bool accumulate) {
+__device__ __forceinline__ void IssueStep(Accumulators<Plan, Phase>& sums, u32 weight_slot,
+                                          u32 step, u64 b, u32 row_group, bool accumulate) {
   constexpr u32 kStepsPerBox = kBoxK / kWgmmaK;
   constexpr auto kMajor =
       Plan::kLayout == WeightLayout::kInOut ? ptx::AMajor::kRows : ptx::AMajor::kK;

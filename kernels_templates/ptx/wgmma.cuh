@@ -47,19 +47,19 @@ __device__ void Wgmma(float (&d)[kColumns / 2], u64 a, u64 b, u32 accumulate);
 
 // One definition of it. REGISTERS names the accumulators %0 ..., A, B and P the operands after
 // them; MAJOR is A's, TRANSPOSE the same as the instruction says it.
-#define FUSEBOX_WGMMA_ONE(DTYPE, TYPES, MAJOR, TRANSPOSE, COLUMNS, REGISTERS, A, B, P, ...)        \
-  template <>                                                                                      \
-  __device__ __forceinline__ void Wgmma<DTYPE, COLUMNS, MAJOR>(float(&d)[COLUMNS / 2], u64 a,      \
-                                                               u64 b, u32 accumulate) {            \
-    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, " P                                           \
-                 ", 0;\n"                                                                          \
-                 " wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." TYPES " {" REGISTERS     \
-                 "}, " A ", " B ", p, 1, 1, " TRANSPOSE ", 0;\n}"                                  \
-                 : __VA_ARGS__                                                                     \
-                 : "l"(a), "l"(b), "r"(accumulate));                                               \
+#define FUSEBOX_WGMMA_ONE(DTYPE, TYPES, MAJOR, TRANSPOSE, COLUMNS, REGISTERS, A, B, P, ...)    \
+  template <>                                                                                  \
+  __device__ __forceinline__ void Wgmma<DTYPE, COLUMNS, MAJOR>(float(&d)[COLUMNS / 2], u64 a,  \
+                                                               u64 b, u32 accumulate) {        \
+    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, " P                                       \
+                 ", 0;\n"                                                                      \
+                 " wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." TYPES " {" REGISTERS \
+                 "}, " A ", " B ", p, 1, 1, " TRANSPOSE ", 0;\n}"                              \
+                 : __VA_ARGS__                                                                 \
+                 : "l"(a), "l"(b), "r"(accumulate));                                           \
   }
-#define FUSEBOX_WGMMA(DTYPE, TYPES, ...)                               \
-  FUSEBOX_WGMMA_ONE(DTYPE, TYPES, AMajor::kK, "0", __VA_ARGS__)        \
+#define FUSEBOX_WGMMA(DTYPE, TYPES, ...)                        \
+  FUSEBOX_WGMMA_ONE(DTYPE, TYPES, AMajor::kK, "0", __VA_ARGS__) \
   FUSEBOX_WGMMA_ONE(DTYPE, TYPES, AMajor::kRows, "1", __VA_ARGS__)
 
 #define FUSEBOX_WGMMA_8(DTYPE, TYPES)                                                        \

@@ -39,14 +39,13 @@ struct FfnPhase {
   static constexpr int kSlotBytes = kMatrices * kBoxBytes * (kKPerSlot / kBoxK);
   // Sums that warpgroups which split k hand over.
   static constexpr int kExchangeBytes = (kKWarpgroups - 1) * kRowWarpgroups * kTiles * kMatrices *
-                                        (Plan::kTokenTile / 8) * kWarpgroupThreads *
-                                        kFragmentBytes;
+                                        (Plan::kTokenTile / 8) * kWarpgroupThreads * kFragmentBytes;
 };
 
 template <typename Plan>
-using UpPhase = FfnPhase<Plan, Plan::kGated ? 2 : 1, Plan::kUpRowsPerPass, Plan::kUpPasses,
-                         Plan::kUpKPerSlot, Plan::kUpKWarpgroups,
-                         RoundUp(Plan::kHidden, Plan::kUpKPerSlot)>;
+using UpPhase =
+    FfnPhase<Plan, Plan::kGated ? 2 : 1, Plan::kUpRowsPerPass, Plan::kUpPasses, Plan::kUpKPerSlot,
+             Plan::kUpKWarpgroups, RoundUp(Plan::kHidden, Plan::kUpKPerSlot)>;
 
 // Dsm gather: over the cluster's chunk of h. Grid gather: over all of h.
 template <typename Plan>

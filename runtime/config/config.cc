@@ -82,6 +82,15 @@ absl::Status ReadCompileThreads(const Environment& environment, int* threads) {
   return absl::OkStatus();
 }
 
+absl::Status ReadShadowPeriod(const Environment& environment, int* period) {
+  const std::string_view value = environment.Get("FUSEBOX_SHADOW");
+  if (value.empty()) return absl::OkStatus();
+  if (!absl::SimpleAtoi(value, period) || *period < 0 || *period > kMaxShadowPeriod) {
+    return BadValue("SHADOW", value, absl::StrCat("a whole number from 0 to ", kMaxShadowPeriod));
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::string> CacheDirs(const Environment& environment) {
   const std::string_view list = environment.Get("FUSEBOX_CACHE_DIR");
   if (!list.empty()) return SplitColonList(list);
@@ -141,6 +150,7 @@ absl::StatusOr<Config> ReadConfig(const Environment& environment) {
   bool pdl = true;
   FUSEBOX_RETURN_IF_ERROR(ReadChoice(environment, "PDL", kSwitches, &pdl));
   config.pdl = pdl ? PdlMode::kOn : PdlMode::kOff;
+  FUSEBOX_RETURN_IF_ERROR(ReadShadowPeriod(environment, &config.shadow_period));
   config.cache_dirs = CacheDirs(environment);
   config.nvrtc_path = environment.Get("FUSEBOX_NVRTC_PATH");
   config.device_profile = environment.Get("FUSEBOX_DEVICE_PROFILE");

@@ -19,6 +19,7 @@ enum class LogLevel { kTrace = 1, kDebug = 2, kInfo = 3, kWarn = 4, kError = 5, 
 enum class PdlMode { kOff = 0, kOn = 1 };
 
 constexpr int kMaxCompileThreads = 64;
+constexpr int kMaxShadowPeriod = 1'000'000'000;
 
 // One row of the knob table.
 struct Knob {
@@ -46,6 +47,7 @@ struct Config {
   LogLevel log_level = LogLevel::kWarn;
   std::string log_file;  // empty: stderr
   PdlMode pdl = PdlMode::kOn;
+  int shadow_period = 0;     // launches of a binding from one comparison to the next; 0: none
   std::string dump_dir;      // empty: no dumps
   std::string record_file;   // empty: nothing is recorded
   std::string force_plan;    // plans, or "@" and the file that holds them; empty: none

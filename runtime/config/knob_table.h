@@ -19,6 +19,9 @@ FUSEBOX_KNOB(DEVICE_PROFILE, "", "name of the GPU profile to plan for; empty: by
 FUSEBOX_KNOB(LOG_LEVEL, "warn", "trace, debug, info, warn, error or off")
 FUSEBOX_KNOB(LOG_FILE, "", "file to append the log to; empty: standard error")
 FUSEBOX_KNOB(PDL, "1", "programmatic dependent launch: 0, false, off or no; 1, true, on or yes")
+FUSEBOX_KNOB(SHADOW, "0",
+             "N: every N-th launch of a binding is compared with a slow reference on the GPU, for "
+             "debugging; 0: none")
 FUSEBOX_KNOB(
     DUMP_DIR, "",
     "folder that gets plan, source, cubin, log and a reproduce script of each kernel compiled")

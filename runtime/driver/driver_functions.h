@@ -36,8 +36,10 @@ FUSEBOX_DRIVER_FUNCTION(LaunchKernelEx, cuLaunchKernelEx)
 FUSEBOX_DRIVER_FUNCTION(MemsetD32Async, cuMemsetD32Async)
 FUSEBOX_DRIVER_FUNCTION(PointerGetAttribute, cuPointerGetAttribute)
 
-// What verify, bench and doctor need beside.
+// What verify, bench, doctor and shadow launches need beside.
 FUSEBOX_DRIVER_FUNCTION(MemAlloc, cuMemAlloc_v2)
+FUSEBOX_DRIVER_FUNCTION(MemHostAlloc, cuMemHostAlloc)
+FUSEBOX_DRIVER_FUNCTION(MemFreeHost, cuMemFreeHost)
 FUSEBOX_DRIVER_FUNCTION(MemFree, cuMemFree_v2)
 FUSEBOX_DRIVER_FUNCTION(MemcpyHtoD, cuMemcpyHtoD_v2)
 FUSEBOX_DRIVER_FUNCTION(MemcpyDtoH, cuMemcpyDtoH_v2)
@@ -47,6 +49,7 @@ FUSEBOX_DRIVER_FUNCTION(LaunchKernel, cuLaunchKernel)
 FUSEBOX_DRIVER_FUNCTION(StreamCreate, cuStreamCreate)
 FUSEBOX_DRIVER_FUNCTION(StreamDestroy, cuStreamDestroy_v2)
 FUSEBOX_DRIVER_FUNCTION(StreamSynchronize, cuStreamSynchronize)
+FUSEBOX_DRIVER_FUNCTION(StreamIsCapturing, cuStreamIsCapturing)
 FUSEBOX_DRIVER_FUNCTION(StreamBeginCapture, cuStreamBeginCapture_v2)
 FUSEBOX_DRIVER_FUNCTION(StreamEndCapture, cuStreamEndCapture)
 FUSEBOX_DRIVER_FUNCTION(GraphInstantiateWithFlags, cuGraphInstantiateWithFlags)
@@ -56,5 +59,6 @@ FUSEBOX_DRIVER_FUNCTION(GraphDestroy, cuGraphDestroy)
 FUSEBOX_DRIVER_FUNCTION(EventCreate, cuEventCreate)
 FUSEBOX_DRIVER_FUNCTION(EventDestroy, cuEventDestroy_v2)
 FUSEBOX_DRIVER_FUNCTION(EventRecord, cuEventRecord)
+FUSEBOX_DRIVER_FUNCTION(EventSynchronize, cuEventSynchronize)
 
 #undef FUSEBOX_DRIVER_FUNCTION

@@ -51,6 +51,9 @@ struct LibraryUnloader {
 struct MemoryFreer {
   void operator()(const DriverApi& api, CUdeviceptr pointer) const { (void)api.MemFree(pointer); }
 };
+struct HostMemoryFreer {
+  void operator()(const DriverApi& api, void* pointer) const { (void)api.MemFreeHost(pointer); }
+};
 struct StreamDestroyer {
   void operator()(const DriverApi& api, CUstream stream) const { (void)api.StreamDestroy(stream); }
 };
@@ -68,6 +71,7 @@ struct GraphExecDestroyer {
 
 using UniqueLibrary = UniqueHandle<CUlibrary, LibraryUnloader>;
 using UniqueMemory = UniqueHandle<CUdeviceptr, MemoryFreer>;
+using UniqueHostMemory = UniqueHandle<void*, HostMemoryFreer>;
 using UniqueStream = UniqueHandle<CUstream, StreamDestroyer>;
 using UniqueEvent = UniqueHandle<CUevent, EventDestroyer>;
 using UniqueGraph = UniqueHandle<CUgraph, GraphDestroyer>;

@@ -24,5 +24,9 @@ FUSEBOX_COUNTER(cache_write_failures, "fusebox_cache_write_failures_total",
                 "Kernels that could not be written to disk")
 FUSEBOX_COUNTER(compiles, "fusebox_compiles_total", "Kernels compiled")
 FUSEBOX_COUNTER(compile_microseconds, "fusebox_compile_microseconds_total", "Time in NVRTC")
+FUSEBOX_COUNTER(shadow_launches, "fusebox_shadow_launches_total",
+                "Launches compared with the reference")
+FUSEBOX_COUNTER(shadow_wrong, "fusebox_shadow_wrong_total",
+                "Launches that the reference found wrong")
 
 #undef FUSEBOX_COUNTER

@@ -54,7 +54,11 @@ Engine::Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log)
     : settings_(settings),
       log_(std::move(log)),
       pool_(
-          settings.config.compile_threads, [this] { NoticeWanted(); },
+          settings.config.compile_threads,
+          [this] {
+            NoticeWanted();
+            CollectShadows();
+          },
           [this](const absl::Status& status) { ReportLostWork(status); }) {}
 
 Engine::~Engine() { Shutdown(); }
@@ -179,6 +183,21 @@ void Engine::Adopt(const std::shared_ptr<FfnOp>& op) {
   ops_.push_back(op);
 }
 
+// To be released without the lock: an op's end may be long.
+std::vector<std::shared_ptr<FfnOp>> Engine::LiveOps() {
+  std::vector<std::shared_ptr<FfnOp>> ops;
+  absl::MutexLock lock(&ops_mutex_);
+  for (const std::weak_ptr<FfnOp>& known : ops_) {
+    if (std::shared_ptr<FfnOp> op = known.lock()) ops.push_back(std::move(op));
+  }
+  return ops;
+}
+
+void Engine::CollectShadows() {
+  if (config().shadow_period == 0) return;
+  for (const std::shared_ptr<FfnOp>& op : LiveOps()) op->CollectShadow();
+}
+
 bool Engine::PreparesWanted() const {
   return has_device() && !frozen() && config().compile_mode == CompileMode::kBackground;
 }
@@ -199,14 +218,7 @@ void Engine::NoteUnforced(const FfnProblem& problem) {
 
 void Engine::NoticeWanted() {
   if (!NoticesWanted()) return;
-  std::vector<std::shared_ptr<FfnOp>> ops;  // released after the lock: an op's end may be long
-  {
-    absl::MutexLock lock(&ops_mutex_);
-    for (const std::weak_ptr<FfnOp>& known : ops_) {
-      if (std::shared_ptr<FfnOp> op = known.lock()) ops.push_back(std::move(op));
-    }
-  }
-  for (const std::shared_ptr<FfnOp>& op : ops) op->NoticeWanted();
+  for (const std::shared_ptr<FfnOp>& op : LiveOps()) op->NoticeWanted();
 }
 
 void Engine::LogOverrides() const {

@@ -71,12 +71,16 @@ class Engine {
                                                                 Residency residency)
       ABSL_LOCKS_EXCLUDED(publish_mutex_);
 
+  // Counts the shadow launches that have finished.
+  void CollectShadows() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+
   void Adopt(const std::shared_ptr<FfnOp>& op) ABSL_LOCKS_EXCLUDED(ops_mutex_);
 
   const Config& config() const { return settings_.config; }
   const DeviceSpec& spec() const { return spec_; }
   const DriverApi& driver() const { return *driver_; }
   const PrimaryContext& context() const { return *context_; }
+  const std::shared_ptr<PrimaryContext>& shared_context() const { return context_; }
   int device_ordinal() const { return settings_.device_ordinal; }
   const std::string& gpu_name() const { return gpu_name_; }
   const EventLog& log() const { return *log_; }
@@ -101,6 +105,7 @@ class Engine {
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source,
                                                            Residency residency);
   void NoticeWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
+  std::vector<std::shared_ptr<FfnOp>> LiveOps() ABSL_LOCKS_EXCLUDED(ops_mutex_);
   void LogOverrides() const;
   // Of background work that an exception ended.
   void ReportLostWork(const absl::Status& status) noexcept;

@@ -82,6 +82,7 @@ absl::Status WaitEngine(fusebox_engine* engine, int64_t timeout_ms) {
 
 absl::Status ReadStats(const fusebox_engine* engine, fusebox_engine_stats_values* out) {
   FUSEBOX_RETURN_IF_ERROR(RequireSet(engine, "engine_stats: engine"));
+  engine->engine->CollectShadows();
   fusebox_engine_stats_values values;
   FUSEBOX_RETURN_IF_ERROR(ReadStruct(out, "fusebox_engine_stats_values", &values));
   ReadCounters(engine->engine->counters(), &values);
@@ -92,6 +93,7 @@ absl::Status ReadStats(const fusebox_engine* engine, fusebox_engine_stats_values
 absl::Status ReadStatsText(const fusebox_engine* engine, char* buffer, size_t buffer_bytes,
                            size_t* needed_bytes) {
   FUSEBOX_RETURN_IF_ERROR(RequireSet(engine, "engine_stats_text: engine"));
+  engine->engine->CollectShadows();
   return CopyText(CountersText(engine->engine->counters(), engine->engine->gpu_name()), buffer,
                   buffer_bytes, needed_bytes);
 }

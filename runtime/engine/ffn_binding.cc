@@ -22,6 +22,21 @@ void FillVectors(const BoundWeights& weights, FfnParams* params) {
   params->eps = weights.eps;
 }
 
+FfnOperandViews OperandsOf(const BoundWeights& weights) {
+  return {.gate = weights.matrices.gate,
+          .up = weights.matrices.up,
+          .down = weights.matrices.down,
+          .vectors = {.gate_bias = Elements(weights.gate_bias),
+                      .up_bias = Elements(weights.up_bias),
+                      .down_bias = Elements(weights.down_bias),
+                      .norm_weight = Elements(weights.norm_weight),
+                      .norm_bias = Elements(weights.norm_bias),
+                      .second_norm_weight = Elements(weights.second_norm_weight),
+                      .eps = weights.eps},
+          .x = {},
+          .residual = {}};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FfnBinding>> FfnBinding::Bind(std::shared_ptr<FfnOp> op,
@@ -36,6 +51,8 @@ absl::StatusOr<std::unique_ptr<FfnBinding>> FfnBinding::Bind(std::shared_ptr<Ffn
                                                   &binding->params_[i][rung]));
     }
   }
+  binding->weights_ = OperandsOf(bound);
+  binding->shadow_ = binding->op_->Shadow();
   return binding;
 }
 

@@ -5,6 +5,8 @@
 #define FUSEBOX_RUNTIME_ENGINE_FFN_BINDING_H_
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -27,6 +29,15 @@ class FfnBinding {
   }
   const FfnOp& op() const { return *op_; }
 
+  // Null but for a launch that FUSEBOX_SHADOW wants compared; it stays due until ShadowBegun.
+  FfnShadow* DueShadow() const {
+    if (shadow_ == nullptr) return nullptr;
+    const int64_t launches = launches_since_shadow_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return launches >= op_->engine().config().shadow_period ? shadow_ : nullptr;
+  }
+  void ShadowBegun() const { launches_since_shadow_.store(0, std::memory_order_relaxed); }
+  const FfnOperandViews& weights() const { return weights_; }
+
  private:
   explicit FfnBinding(std::shared_ptr<FfnOp> op) : op_(std::move(op)) {}
   absl::Status FillParams(const struct BoundWeights& weights, const FusionPlan& plan,
@@ -34,6 +45,9 @@ class FfnBinding {
 
   const std::shared_ptr<FfnOp> op_;
   std::array<std::array<FfnParams, kMaxRungs>, kNumTokenTiles> params_ = {};
+  FfnOperandViews weights_;      // without rows
+  FfnShadow* shadow_ = nullptr;  // the op's
+  mutable std::atomic<int64_t> launches_since_shadow_ = 0;
 };
 
 }  // namespace fusebox

@@ -281,8 +281,14 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
     status = FillParams(op, op.Planned(tile_index, ready->rung), args, &params);
     if (status != FUSEBOX_OK) return status;
   }
+  FfnShadow* shadow = args.tokens == 0 ? nullptr : binding.DueShadow();
+  if (shadow != nullptr && !shadow->Begin(binding.weights(), params, stream)) shadow = nullptr;
   const CUresult result = LaunchKernel(op.engine().driver(), *ready->kernel, params,
                                        OverlapFor(op.engine(), args), stream);
+  if (shadow != nullptr) {
+    binding.ShadowBegun();
+    shadow->End(result, op.Planned(tile_index, ready->rung), params, stream);
+  }
   if (result == CUDA_SUCCESS) return FUSEBOX_OK;
   const char* name = nullptr;
   (void)op.engine().driver().GetErrorName(result, &name);

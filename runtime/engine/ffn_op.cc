@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/driver/cuda_status.h"
+#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/workspace.h"
 #include "src/base/status.h"
 
@@ -208,6 +209,25 @@ void FfnOp::NoticeWanted() {
     }
     PrepareTileInBackground(i);
   }
+}
+
+FfnShadow* FfnOp::Shadow() {
+  if (engine_->config().shadow_period == 0) return nullptr;
+  absl::MutexLock lock(&shadow_mutex_);  // held while the oracle is compiled: others need it too
+  if (std::exchange(shadow_tried_, true)) return shadow_.get();
+  absl::StatusOr<std::unique_ptr<FfnShadow>> made =
+      CatchExceptions([&] { return FfnShadow::Make(*engine_, spec_); });
+  if (made.ok()) {
+    shadow_ = *std::move(made);
+    made_shadow_.store(shadow_.get(), std::memory_order_release);
+  } else {
+    engine_->log().Write(LogLevel::kError, "shadow",
+                         {{"event", "off"},
+                          {"op", spec_.problem.Name()},
+                          {"reason", made.status().message()},
+                          {"effect", "no launch of this op is compared"}});
+  }
+  return shadow_.get();
 }
 
 void FfnOp::RecordTile(size_t tile_index) const {

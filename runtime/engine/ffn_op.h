@@ -12,10 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/ffn_desc.h"
+#include "runtime/engine/ffn_shadow.h"
 #include "runtime/engine/planner.h"
 #include "runtime/launch/loaded_kernel.h"
 
@@ -53,6 +56,13 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   absl::StatusOr<std::string> PlanJson(int64_t tokens) const;
   // Fills the workspace on the stream and remembers it.
   absl::Status InitWorkspace(void* workspace, size_t bytes, CUstream stream) const;
+
+  // The op's shadow, made at the first call; null without FUSEBOX_SHADOW, or where it cannot be
+  // made, which is logged.
+  FfnShadow* Shadow() ABSL_LOCKS_EXCLUDED(shadow_mutex_);
+  void CollectShadow() {
+    if (FfnShadow* shadow = made_shadow_.load(std::memory_order_acquire)) shadow->Collect();
+  }
 
   // The launch path. `tile_index` counts kTokenTiles.
   const ReadyKernel* Ready(size_t tile_index) const {
@@ -112,6 +122,11 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   const std::shared_ptr<Engine> engine_;
   const FfnSpec spec_;
   std::array<Tile, kNumTokenTiles> tiles_;
+
+  absl::Mutex shadow_mutex_;
+  bool shadow_tried_ ABSL_GUARDED_BY(shadow_mutex_) = false;
+  std::unique_ptr<FfnShadow> shadow_ ABSL_GUARDED_BY(shadow_mutex_);  // stays once it is made
+  std::atomic<FfnShadow*> made_shadow_ = nullptr;                     // without the lock
 };
 
 // Index of the tile for a token count in 0..kMaxTokens.

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "fusebox/ffn.h"
+#include "fusebox/fusebox.h"
 
 namespace fusebox {
 
@@ -28,6 +29,13 @@ template <>
 struct KnownSizes<fusebox_ffn_args> {
   static constexpr size_t kSizes[] = {offsetof(fusebox_ffn_args, residual_out),  // 0.1
                                       sizeof(fusebox_ffn_args)};
+};
+
+template <>
+struct KnownSizes<fusebox_engine_stats_values> {
+  static constexpr size_t kSizes[] = {
+      offsetof(fusebox_engine_stats_values, shadow_launches),  // 0.2
+      sizeof(fusebox_engine_stats_values)};
 };
 
 template <typename Struct>

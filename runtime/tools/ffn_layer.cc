@@ -146,6 +146,7 @@ fusebox_ffn_desc DescOf(const FfnProblem& problem) {
   desc.gated = problem.form == FfnForm::kGated ? 1 : 0;
   desc.biases =
       (problem.up_bias ? FUSEBOX_BIAS_UP : 0) | (problem.down_bias ? FUSEBOX_BIAS_DOWN : 0);
+  desc.layout = static_cast<fusebox_layout>(problem.layout);
   desc.norm = static_cast<fusebox_norm>(problem.norm);
   desc.residual_mode = static_cast<fusebox_residual_mode>(problem.residual_mode);
   return desc;

@@ -8,15 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "fusebox/fusebox.hpp"
+#include "runtime/launch/ffn_operands.h"
 #include "runtime/tools/device_buffer.h"
 #include "runtime/tools/measure_kernels.h"
-#include "runtime/tools/verify_reference.h"
 #include "src/shape/ffn_problem.h"
 
 namespace fusebox {
 
 constexpr float kActivationLimit = 1.7f;  // x and residual: uniform, variance about 1
-constexpr float kNormEps = 1e-5f;
+constexpr float kNormEps = 0.25f;         // near the rows' mean square, so that a lost one shows
 
 class FfnLayer {
  public:

@@ -11,11 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels_templates/abi/kernel_params.h"
+#include "runtime/launch/ffn_operands.h"
 #include "runtime/launch/kernel_launch.h"
 #include "runtime/launch/loaded_kernel.h"
 #include "runtime/tools/gpu_session.h"
 #include "runtime/tools/launch_buffers.h"
-#include "runtime/tools/verify_reference.h"
 #include "src/plan/fusion_plan.h"
 #include "src/source/emit.h"
 

@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,23 +14,33 @@
 #include "runtime/engine/planner.h"
 #include "runtime/tools/cache_option.h"
 #include "runtime/tools/command.h"
+#include "runtime/tools/ffn_layer.h"
 #include "runtime/tools/gpu_option.h"
 #include "runtime/tools/json_text.h"
 #include "runtime/tools/op_options.h"
+#include "runtime/tools/verify_list.h"
+#include "runtime/tools/verify_report.h"
 #include "runtime/tools/verify_run.h"
 #include "runtime/tools/verify_variants.h"
 #include "src/base/status.h"
 #include "src/source/emit_measure.h"
-#include "src/source/emit_reference.h"
 
 namespace fusebox {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kMaxJobs = 256;
+constexpr int kMaxRepeats = 1000;
+
 struct VerifyOptions {
-  ModelOptions model = {.tokens = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32}};
+  ModelOptions model = {.tokens = TokensToVerify()};
   OpOptions op;
+  std::string models_folder;
+  bool as_engine = false;
+  bool both_dtypes = false;
+  int repeat = 1;
+  int jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxJobs);
   std::string gpu;
   std::string cache_dir;
   bool variants = false;
@@ -45,134 +56,43 @@ fusebox_engine_options EngineOptionsFrom(const VerifyOptions& options) {
   return engine;
 }
 
-void PrintRow(const VerifyRow& row) {
-  const std::string subject =
-      absl::StrCat(row.model, row.model.empty() ? "" : " ", row.op, " tp ", row.tensor_parallel,
-                   row.tokens > 0 ? absl::StrCat(" M ", row.tokens) : "");
-  std::printf("%-8s %s", std::string(ToString(row.outcome)).c_str(), subject.c_str());
-  if (row.worst_ratio > 0) std::printf("  error/bound %.3f", row.worst_ratio);
-  if (!row.plan.empty()) std::printf("  %s", row.plan.c_str());
-  std::printf("%s%s\n", row.sentence.empty() ? "" : "  ", row.sentence.c_str());
-  std::fflush(stdout);
-}
-
-struct VerifyTotals {
-  int right = 0;
-  int wrong = 0;
-  int declined = 0;
-  int failed = 0;
-  int missing = 0;
-  double worst_ratio = 0;
-
-  void Add(const VerifyRow& row) {
-    worst_ratio = std::max(worst_ratio, row.worst_ratio);
-    switch (row.outcome) {
-      case VerifyOutcome::kRight:
-        ++right;
-        break;
-      case VerifyOutcome::kWrong:
-        ++wrong;
-        break;
-      case VerifyOutcome::kDeclined:
-        ++declined;
-        break;
-      case VerifyOutcome::kFailed:
-        ++failed;
-        break;
-      case VerifyOutcome::kMissing:
-        ++missing;
-        break;
-    }
-  }
-  ExitCode Code() const {
-    if (wrong + failed > 0) return ExitCode::kFailed;
-    return missing > 0 ? ExitCode::kMissing : ExitCode::kDone;
-  }
-};
-
-Json ReportJson(const std::vector<VerifyRow>& rows, const VerifyTotals& totals,
-                const std::string& gpu, uint64_t compiles) {
-  Json json = {{"gpu", gpu},
-               {"right", totals.right},
-               {"wrong", totals.wrong},
-               {"declined", totals.declined},
-               {"failed", totals.failed},
-               {"missing", totals.missing},
-               {"worst_ratio", totals.worst_ratio},
-               {"compiles", compiles},
-               {"rows", Json::array()}};
-  for (const VerifyRow& row : rows) {
-    json["rows"].push_back({{"model", row.model},
-                            {"op", row.op},
-                            {"tensor_parallel", row.tensor_parallel},
-                            {"tokens", row.tokens},
-                            {"plan", row.plan},
-                            {"outcome", ToString(row.outcome)},
-                            {"worst_ratio", row.worst_ratio},
-                            {"sentence", row.sentence}});
-  }
-  return json;
-}
-
 absl::StatusOr<ExitCode> RunOnGpu(const VerifyOptions& options, const Config& config,
-                                  const std::vector<OpToRun>& ops) {
+                                  const std::vector<OpToVerify>& ops) {
   FUSEBOX_ASSIGN_OR_RETURN(const std::unique_ptr<GpuSession> session, GpuSession::Open(config));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
   FUSEBOX_ASSIGN_OR_RETURN(const MeasureKernels kernels, MeasureKernels::Load(*session));
   const fusebox_engine_options engine_options = EngineOptionsFrom(options);
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));
-  VerifyRun run(session.get(), &kernels, &engine, gpu);
-  std::vector<VerifyRow> rows;
-  VerifyTotals totals;
-  for (const OpToRun& op : ops) {
-    run.Verify(op, [&](const VerifyRow& row) {
-      rows.push_back(row);
-      totals.Add(row);
-      if (!options.json) PrintRow(row);
+  std::vector<WarmedOp> warmed = WarmForVerify({.engine = &engine,
+                                                .service = &session->kernels(),
+                                                .permission = session->permission(),
+                                                .gpu = gpu,
+                                                .overrides = &session->overrides()},
+                                               ops, options.jobs);
+  VerifyRun run(session.get(), &kernels, gpu, options.repeat);
+  VerifyReport report;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    run.Verify(ops[i], std::move(warmed[i]), [&](const VerifyRow& row) {
+      report.Add(row);
+      if (options.json) return;
+      std::printf("%s\n", ToLine(row).c_str());
+      std::fflush(stdout);
     });
   }
   auto stats = api::Sized<fusebox_engine_stats_values>();
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Stats(&stats).code()));
   const uint64_t compiles = stats.compiles + session->counters().compiles.value();
-  if (options.json) {
-    std::fputs(JsonText(ReportJson(rows, totals, session->device().name, compiles)).c_str(),
-               stdout);
-  } else {
-    std::printf(
-        "%s: %d right, %d wrong, %d declined, %d failed, %d missing; worst error/bound %.3f; "
-        "%llu kernels compiled\n",
-        session->device().name.c_str(), totals.right, totals.wrong, totals.declined, totals.failed,
-        totals.missing, totals.worst_ratio, static_cast<unsigned long long>(compiles));
-  }
-  return totals.Code();
-}
-
-// The kernels of an op that runs past the API.
-absl::Status CompilePlans(KernelService& kernels, const DeviceSpec& gpu,
-                          const PlanOverrides& overrides, const OpToRun& op) {
-  std::set<int> tiles;
-  for (const int64_t tokens : op.tokens) {
-    FUSEBOX_ASSIGN_OR_RETURN(const int tile, TokenTileFor(tokens));
-    if (!tiles.insert(tile).second) continue;
-    FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel planned,
-                             PlanAndEmit(*op.problem, tile, gpu, overrides));
-    FUSEBOX_RETURN_IF_ERROR(
-        kernels.GetOrCompile(planned.source, CompilePermission::kAllowed).status());
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CompileOp(const api::Engine& engine, const OpToRun& to_run) {
-  api::Op op;
-  FUSEBOX_RETURN_IF_ERROR(ApiStatus(op.CreateFfn(engine, DescOf(*to_run.problem)).code()));
-  const std::vector<int32_t> counts(to_run.tokens.begin(), to_run.tokens.end());
-  return ApiStatus(op.Prepare(counts.data(), counts.size(), FUSEBOX_PREPARE_BLOCK).code());
+  const std::string& name = session->device().name;
+  const std::string text =
+      options.json ? JsonText(report.ToJson(name, compiles)) : report.ToText(name, compiles);
+  std::fputs(text.c_str(), stdout);
+  return report.Code();
 }
 
 // Every kernel that a verify of these ops needs, into the caches: the ops' and the tools' own.
 absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config& config,
-                                     const std::vector<OpToRun>& ops) {
+                                     const std::vector<OpToVerify>& ops) {
   FUSEBOX_ASSIGN_OR_RETURN(const auto log,
                            EventLog::Create({.level = config.log_level, .file = config.log_file}));
   EngineCounters counters;
@@ -187,16 +107,14 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource measure, EmitMeasure(TemplateSet::Embedded()));
   FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(measure, CompilePermission::kAllowed).status());
   int num_ready = 0;
-  for (const OpToRun& to_run : ops) {
-    if (!to_run.problem.ok()) continue;  // declined
-    FUSEBOX_ASSIGN_OR_RETURN(const KernelSource reference,
-                             EmitReference(*to_run.problem, TemplateSet::Embedded()));
-    FUSEBOX_RETURN_IF_ERROR(kernels.GetOrCompile(reference, CompilePermission::kAllowed).status());
-    const absl::Status status = to_run.problem->rounding == Rounding::kEngine
-                                    ? CompileOp(engine, to_run)
-                                    : CompilePlans(kernels, gpu, overrides, to_run);
-    if (!status.ok() && !IsDeclined(status)) return status;
-    num_ready += status.ok() ? 1 : 0;
+  for (const WarmedOp& warmed : WarmForVerify({.engine = &engine,
+                                .service = &kernels,
+                                .permission = CompilePermission::kAllowed,
+                                .gpu = gpu,
+                                .overrides = &overrides},
+                                              ops, options.jobs)) {
+    if (!warmed.status.ok() && !IsDeclined(warmed.status)) return warmed.status;
+    num_ready += warmed.status.ok() ? 1 : 0;
   }
   auto stats = api::Sized<fusebox_engine_stats_values>();
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Stats(&stats).code()));
@@ -206,7 +124,35 @@ absl::StatusOr<ExitCode> CompileOnly(const VerifyOptions& options, const Config&
   return ExitCode::kDone;
 }
 
-absl::Status CheckVariants(const VerifyOptions& options) {
+// In each dtype asked for.
+absl::StatusOr<std::vector<OpToRun>> ListOps(const VerifyOptions& options) {
+  ModelOptions model = options.model;
+  if (!options.models_folder.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                             ModelFilesIn(options.models_folder));
+    model.model_files.insert(model.model_files.end(), files.begin(), files.end());
+  }
+  if (options.as_engine) model.variant = OpVariant::kEngine;
+  if (!options.both_dtypes) return OpsToRun(model, options.op);
+  std::vector<OpToRun> ops;
+  for (const char* dtype : {"bf16", "fp16"}) {
+    model.dtype = dtype;
+    FUSEBOX_ASSIGN_OR_RETURN(const std::vector<OpToRun> of_dtype, OpsToRun(model, options.op));
+    ops.insert(ops.end(), of_dtype.begin(), of_dtype.end());
+  }
+  return ops;
+}
+
+absl::Status CheckOptions(const VerifyOptions& options) {
+  if (options.both_dtypes && (options.variants || !options.model.dtype.empty())) {
+    return absl::InvalidArgumentError(
+        "--both-dtypes names the dtypes; leave out --dtype, and --variants, which has its own");
+  }
+  if (options.as_engine && options.op.hidden != 0) {
+    return absl::InvalidArgumentError(
+        "--as-engine takes norm and residual from a model; with --hidden pass --norm and "
+        "--residual");
+  }
   const bool is_one_named = !options.model.dtype.empty() || !options.op.norm.empty() ||
                             !options.op.residual.empty() || !options.op.bias.empty();
   if (!options.variants || !is_one_named) return absl::OkStatus();
@@ -215,11 +161,12 @@ absl::Status CheckVariants(const VerifyOptions& options) {
 }
 
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
-  FUSEBOX_RETURN_IF_ERROR(CheckVariants(options));
+  FUSEBOX_RETURN_IF_ERROR(CheckOptions(options));
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
   ApplyCacheDir(options.cache_dir, config);
-  FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> ops, OpsToRun(options.model, options.op));
-  if (options.variants) ops = WithVariants(ops);
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> listed, ListOps(options));
+  if (options.variants) listed = WithVariants(listed);
+  const std::vector<OpToVerify> ops = EachOnce(listed);
   return options.compile_only ? CompileOnly(options, config, ops) : RunOnGpu(options, config, ops);
 }
 
@@ -233,6 +180,24 @@ void AddVerifyCommand(CLI::App& app, ExitCode& exit_code) {
   AddOpOptions(*command, options->op);
   AddGpuOption(*command, options->gpu);
   AddCacheDirOption(*command, "cache to use", options->cache_dir);
+  command
+      ->add_option("--models", options->models_folder,
+                   "folder of config.json files, all of which are taken, beside --model")
+      ->type_name("DIR");
+  command->add_flag("--as-engine", options->as_engine,
+                    "each model's op with the norm and residual that --engine asks for, in place "
+                    "of the block alone");
+  command->add_flag("--both-dtypes", options->both_dtypes, "every op in bf16 and in fp16");
+  command
+      ->add_option("--repeat", options->repeat,
+                   "launches of each case, which must all have the same bits")
+      ->check(CLI::Range(1, kMaxRepeats))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--jobs", options->jobs, "compiles at once, before the first launch")
+      ->check(CLI::Range(1, kMaxJobs))
+      ->capture_default_str()
+      ->type_name("N");
   command->add_flag("--variants", options->variants,
                     "instead of each op a fixed list of variants of its dims: every dtype, "
                     "activation, norm, residual mode, bias and rounding at least twice");

@@ -1,42 +1,23 @@
-// DeviceReference computes an ffn with the slow oracle of kernels_templates/kernels/
-// ffn_reference.cuh: each y in fp64, and the bound on a kernel's distance from it. Held against the
-// fp64 oracle of tests/reference by a GPU test. REQUIRES: the session outlives it.
+// DeviceReference computes an ffn with the slow oracle on the device and brings to the host each y
+// in fp64, and the bound on a kernel's distance from it. Held against the fp64 oracle of
+// tests/reference by a GPU test. REQUIRES: the session outlives it.
 #ifndef FUSEBOX_RUNTIME_TOOLS_VERIFY_REFERENCE_H_
 #define FUSEBOX_RUNTIME_TOOLS_VERIFY_REFERENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/launch/tensor_map.h"
-#include "runtime/tools/tool_module.h"
+#include "runtime/launch/ffn_operands.h"
+#include "runtime/launch/reference_kernels.h"
+#include "runtime/tools/gpu_session.h"
 #include "src/shape/ffn_problem.h"
 
 namespace fusebox {
-
-// Device vectors, packed; null where the op has none.
-struct FfnVectorViews {
-  const uint16_t* gate_bias = nullptr;  // [intermediate]
-  const uint16_t* up_bias = nullptr;    // [intermediate]
-  const uint16_t* down_bias = nullptr;  // [hidden]
-  const uint16_t* norm_weight = nullptr;
-  const uint16_t* norm_bias = nullptr;
-  const uint16_t* second_norm_weight = nullptr;
-  float eps = 0;
-};
-
-// Device matrices. `gate` is empty for a plain ffn; `residual` is read in the modes add_before_norm
-// and add_after.
-struct FfnOperandViews {
-  MatrixView gate;
-  MatrixView up;
-  MatrixView down;
-  FfnVectorViews vectors;
-  MatrixView x;  // rows: the tokens
-  MatrixView residual;
-};
 
 struct DeviceExpectation {
   DType dtype = DType::kBf16;
@@ -52,16 +33,13 @@ class DeviceReference {
   absl::StatusOr<DeviceExpectation> Compute(const FfnOperandViews& operands) const;
 
  private:
-  DeviceReference(const GpuSession* session, const FfnProblem& problem, ToolModule tool_module)
-      : session_(session), problem_(problem), module_(std::move(tool_module)) {}
-  // One block for each of [rows, tokens].
-  template <size_t kCount>
-  absl::Status Run(const char* entry, int64_t rows, int64_t tokens,
-                   void* const (&parameters)[kCount]) const;
+  DeviceReference(const GpuSession* session, const FfnProblem& problem,
+                  std::unique_ptr<const ReferenceKernels> kernels)
+      : session_(session), problem_(problem), kernels_(std::move(kernels)) {}
 
   const GpuSession* session_;
   FfnProblem problem_;
-  ToolModule module_;
+  std::unique_ptr<const ReferenceKernels> kernels_;
 };
 
 struct BoundComparison {
@@ -70,10 +48,11 @@ struct BoundComparison {
   std::string first_wrong;  // a sentence; empty when all are right
 };
 
-// `y` is [tokens, hidden], bits of the dtype. A NaN is wrong.
+// `y` is [tokens, hidden], bits of the dtype: all tokens of the expectation, or its first ones. A
+// NaN is wrong.
 BoundComparison CompareWithin(const DeviceExpectation& expected, absl::Span<const uint16_t> y,
                               int64_t hidden);
-// Empty, or the first element of `sums` that is not bit for bit the expectation's.
+// Empty, or the first element of `sums` that is not bit for bit the expectation's; as above.
 std::string DifferenceOfSums(const DeviceExpectation& expected, absl::Span<const uint16_t> sums,
                              int64_t hidden);
 

@@ -9,11 +9,11 @@
 namespace fusebox {
 namespace {
 
-constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};    // k elements: 1, 2 or 4 boxes
+constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};       // k elements: 1, 2 or 4 boxes
 constexpr std::array<int, 4> kActivationDepths = {16, 8, 4, 2};  // slots the weight ring leaves
-constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
-constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
-constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
+constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};       // of weights, each CTA, about
+constexpr std::array<int, 2> kPatienceCycles = {0, 50000};       // 28 us: no wait reaches it
+constexpr std::array<int, 2> kKSharers = {1, 2};                 // of the two consumer warpgroups
 constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
 constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
 
@@ -73,9 +73,8 @@ int DeepestRing(FusionPlan plan, const DeviceSpec& device) {
   const int64_t free_bytes = device.smem_per_cta_bytes - rest.total_bytes;
   if (free_bytes <= 0) return 0;
   const int64_t slots = free_bytes / (rest.slot_bytes + kSlotBarrierBytes);
-  const int64_t stream =
-      plan.up.passes * CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
-      plan.down.passes * CeilDiv(plan.down_k(), plan.down.k_per_slot);
+  const int64_t stream = plan.up.passes * CeilDiv(plan.problem.hidden.value(), plan.up.k_per_slot) +
+                         plan.down.passes * CeilDiv(plan.down_k(), plan.down.k_per_slot);
   // A short stream leaves some unused.
   return static_cast<int>(
       std::min({slots, std::max<int64_t>(stream, kMinRingSlots), int64_t{kMaxRingSlots}}));

@@ -14,8 +14,9 @@ constexpr int kRegistersPerSm = 65536;  // CUDA C++ Programming Guide, compute c
 // From this tile on a consumer's accumulators may need more than an even share of registers; below
 // it giving them more was measured to gain nothing.
 constexpr int kSplitTokenTile = 64;
-constexpr int kProducerRegisters = 40;           // addresses and loop state of one thread that copies
-constexpr int kCombiningProducerRegisters = 88;  // and of warps that add up 16 partial sums at a time
+constexpr int kProducerRegisters = 40;  // addresses and loop state of one thread that copies
+constexpr int kCombiningProducerRegisters =
+    88;                                  // and of warps that add up 16 partial sums at a time
 constexpr int kMaxSplitRegisters = 240;  // PTX ISA 9.7.19.5: up to 256; the compiler uses up to 255
 
 // Sums that warpgroups which split a phase's k hand over.

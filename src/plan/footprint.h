@@ -40,12 +40,13 @@ struct Footprint {
 };
 Footprint FootprintOf(const FusionPlan& plan);
 
-// Tiles of 64 rows that one warpgroup owns in a pass of a phase (phase 1: a gate tile and an up tile
-// each). REQUIRES: the phase's k_warpgroups divides consumer_warpgroups (rule warpgroup_split).
+// Tiles of 64 rows that one warpgroup owns in a pass of a phase (phase 1: a gate tile and an up
+// tile each). REQUIRES: the phase's k_warpgroups divides consumer_warpgroups (rule
+// warpgroup_split).
 int TilesPerWarpgroup(const FusionPlan& plan, const PhasePartition& phase);
 
-// Registers a thread of the producer warpgroup and of the consumer warpgroups, which setmaxnreg moves
-// between them; 0 where each keeps what the launch gave it.
+// Registers a thread of the producer warpgroup and of the consumer warpgroups, which setmaxnreg
+// moves between them; 0 where each keeps what the launch gave it.
 struct RegisterSplit {
   int producer = 0;
   int consumer = 0;

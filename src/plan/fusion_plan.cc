@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "src/base/strict_json.h"
+#include "src/shape/problem_json.h"
 
 namespace fusebox {
 namespace {
@@ -35,30 +36,6 @@ int ReadCount(StrictJson& json, std::string_view path, int64_t max) {
   return static_cast<int>(json.Integer(path, 1, max));
 }
 
-FfnProblem ReadProblem(StrictJson& json) {
-  constexpr std::pair<std::string_view, bool> kOps[] = {{"ffn", true}};
-  json.Choice<bool>("problem.op", kOps);
-  return {
-      .hidden = DimK(json.Integer("problem.hidden", 1, kMaxDim)),
-      .intermediate = DimN(json.Integer("problem.intermediate", 1, kMaxDim)),
-      .dtype = ReadEnum(json, "problem.dtype", std::array{DType::kBf16, DType::kFp16}),
-      .activation = ReadEnum(json, "problem.activation",
-                             std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
-                                        Activation::kGeluTanh, Activation::kReluSquared}),
-      .form = ReadEnum(json, "problem.form", std::array{FfnForm::kGated, FfnForm::kPlain}),
-      .residual_mode = ReadEnum(json, "problem.residual_mode",
-                                std::array{ResidualMode::kNone, ResidualMode::kAddBeforeNorm,
-                                           ResidualMode::kAddAfter, ResidualMode::kSandwich}),
-      .norm = ReadEnum(json, "problem.norm",
-                       std::array{Norm::kNone, Norm::kRms, Norm::kRmsPlusOne, Norm::kLayer}),
-      .rounding =
-          ReadEnum(json, "problem.rounding", std::array{Rounding::kFused, Rounding::kEngine}),
-      .up_bias = json.Integer("problem.up_bias", 0, 1) != 0,
-      .down_bias = json.Integer("problem.down_bias", 0, 1) != 0,
-      .layout =
-          ReadEnum(json, "problem.layout", std::array{WeightLayout::kOutIn, WeightLayout::kInOut})};
-}
-
 PhasePartition ReadPhase(StrictJson& json, std::string_view path) {
   const auto read = [&](std::string_view field, int64_t max) {
     return ReadCount(json, absl::StrCat(path, ".", field), max);
@@ -79,21 +56,6 @@ nlohmann::ordered_json PhaseToJson(const PhasePartition& phase) {
 std::string PhaseSummary(const PhasePartition& phase) {
   return absl::StrCat(phase.passes, "x", phase.rows_per_pass, "x", phase.k_per_slot,
                       phase.k_warpgroups > 1 ? absl::StrCat("/", phase.k_warpgroups) : "");
-}
-
-nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
-  return {{"op", "ffn"},
-          {"hidden", problem.hidden.value()},
-          {"intermediate", problem.intermediate.value()},
-          {"dtype", ToString(problem.dtype)},
-          {"activation", ToString(problem.activation)},
-          {"form", ToString(problem.form)},
-          {"residual_mode", ToString(problem.residual_mode)},
-          {"norm", ToString(problem.norm)},
-          {"rounding", ToString(problem.rounding)},
-          {"up_bias", problem.up_bias ? 1 : 0},
-          {"down_bias", problem.down_bias ? 1 : 0},
-          {"layout", ToString(problem.layout)}};
 }
 
 }  // namespace
@@ -119,7 +81,7 @@ std::string FusionPlan::ToJson() const {
 absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
   FUSEBOX_ASSIGN_OR_RETURN(StrictJson json, StrictJson::Parse(text, "plan"));
   FusionPlan plan{
-      .problem = ReadProblem(json),
+      .problem = ReadProblem(json, "problem"),
       .token_tile = ReadCount(json, "token_tile", 256),
       .cluster_size = ReadCount(json, "cluster_size", 64),
       .num_clusters = ReadCount(json, "num_clusters", 4096),
@@ -150,8 +112,8 @@ Fingerprint FusionPlan::PlanFingerprint() const {
 std::string FusionPlan::Summary() const {
   return absl::StrCat(
       "c", cluster_size, "x", num_clusters, " t", token_tile, " up", PhaseSummary(up), " down",
-      PhaseSummary(down), " wg", consumer_warpgroups,
-      " ring", ring_slots, "/", slots_in_flight, "+", activation_slots,
+      PhaseSummary(down), " wg", consumer_warpgroups, " ring", ring_slots, "/", slots_in_flight,
+      "+", activation_slots,
       combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "", " ",
       ToString(edge_scope), "_", ToString(edge_collective));
 }

@@ -51,7 +51,7 @@ struct PhasePartition {
   int rows_per_pass = 0;  // multiple of 8 (layout in_out: 64), <= 256
   int passes = 1;         // over all of k each, one after the other
   int k_per_slot = 0;     // k elements of one ring slot; multiple of 64
-  int k_warpgroups = 1;  // warpgroups that split a slot's k16 steps; their sums are added in order
+  int k_warpgroups = 1;   // warpgroups that split a slot's k16 steps; their sums are added in order
 
   int64_t rows_per_cta() const { return int64_t{passes} * rows_per_pass; }
   friend auto operator<=>(const PhasePartition&, const PhasePartition&) = default;

@@ -120,8 +120,8 @@ constexpr LegalityRule kFieldRules[] = {
      },
      [](const PlanFacts& f) {
        return StrCat("rows ", f.plan.up.rows_per_pass, " (up) and ", f.plan.down.rows_per_pass,
-                     " (down) must be multiples of ", RowGranule(f.plan),
-                     ", what a box of layout ", ToString(f.plan.problem.layout), " holds");
+                     " (down) must be multiples of ", RowGranule(f.plan), ", what a box of layout ",
+                     ToString(f.plan.problem.layout), " holds");
      }},
     {"box_rows",
      [](const PlanFacts& f) {
@@ -159,9 +159,8 @@ constexpr LegalityRule kFieldRules[] = {
      }},
     {"covers_intermediate",
      [](const PlanFacts& f) {
-       return f.plan.gathers_over_grid() ||
-              DealsOut(f.plan.problem.intermediate.value(), f.plan.chunk_rows(),
-                       f.plan.num_clusters);
+       return f.plan.gathers_over_grid() || DealsOut(f.plan.problem.intermediate.value(),
+                                                     f.plan.chunk_rows(), f.plan.num_clusters);
      },
      [](const PlanFacts& f) {
        return StrCat(f.plan.num_clusters, " clusters of ", f.plan.chunk_rows(),
@@ -182,9 +181,7 @@ constexpr LegalityRule kFieldRules[] = {
                      f.plan.problem.hidden.value(), " with work for each rank and pass");
      }},
     {"covers_grid",
-     [](const PlanFacts& f) {
-       return !f.plan.gathers_over_grid() || DealsOutOverGrid(f.plan);
-     },
+     [](const PlanFacts& f) { return !f.plan.gathers_over_grid() || DealsOutOverGrid(f.plan); },
      [](const PlanFacts& f) {
        return StrCat(f.plan.grid_ctas(), " CTAs with ", f.plan.up.rows_per_cta(),
                      " intermediate and ", f.plan.down.rows_per_cta(),
@@ -199,12 +196,11 @@ constexpr LegalityRule kFieldRules[] = {
               KSplits(plan, plan.down);
      },
      [](const PlanFacts& f) {
-       return StrCat(f.plan.consumer_warpgroups, " consumer warpgroups, ", f.plan.up.k_warpgroups,
-                     " (up) and ", f.plan.down.k_warpgroups,
-                     " (down) sharing the k of a slot: at most ", kMaxConsumerWarpgroups,
-                     " are possible, the sharers must divide them and a slot's ",
-                     f.plan.up.k_per_slot / kWgmmaK, " and ", f.plan.down.k_per_slot / kWgmmaK,
-                     " k steps");
+       return StrCat(
+           f.plan.consumer_warpgroups, " consumer warpgroups, ", f.plan.up.k_warpgroups,
+           " (up) and ", f.plan.down.k_warpgroups, " (down) sharing the k of a slot: at most ",
+           kMaxConsumerWarpgroups, " are possible, the sharers must divide them and a slot's ",
+           f.plan.up.k_per_slot / kWgmmaK, " and ", f.plan.down.k_per_slot / kWgmmaK, " k steps");
      }},
     {"ring_fits",
      [](const PlanFacts& f) {
@@ -280,8 +276,8 @@ constexpr LegalityRule kFitRules[] = {
      },
      [](const PlanFacts& f) {
        return StrCat("partial sums and h of ", PartialBytes(f.plan) + GatheredBytes(f.plan),
-                     " bytes exceed the share ", f.device.partials_l2_share, " of the ", f.device.l2_bytes,
-                     " bytes of L2; use fewer clusters or a smaller token tile");
+                     " bytes exceed the share ", f.device.partials_l2_share, " of the ",
+                     f.device.l2_bytes, " bytes of L2; use fewer clusters or a smaller token tile");
      }},
     {"combine_parties",
      [](const PlanFacts& f) {

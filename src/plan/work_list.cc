@@ -67,8 +67,8 @@ int UnitsOfPass(const FusionPlan& plan) {
          (plan.token_tile / kBlockTokens);
 }
 
-// One unit of a pass: numbered token block outermost, then tile, then warp. `slice_begin`: the first
-// output row of the CTA.
+// One unit of a pass: numbered token block outermost, then tile, then warp. `slice_begin`: the
+// first output row of the CTA.
 OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int unit) {
   const int row_groups = plan.consumer_warpgroups / plan.down.k_warpgroups;
   const int warps = row_groups * kWarpsPerWarpgroup;
@@ -101,9 +101,9 @@ std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, int64_t slice_begin,
 CtaWork WorkOf(const FusionPlan& plan, CtaPlace place) {
   constexpr std::array kGateUp = {WeightMatrix::kGate, WeightMatrix::kUp};
   constexpr std::array kDown = {WeightMatrix::kDown};
-  const absl::Span<const WeightMatrix> up_matrices =
-      plan.problem.form == FfnForm::kGated ? absl::MakeConstSpan(kGateUp)
-                                           : absl::MakeConstSpan(kGateUp).subspan(1);
+  const absl::Span<const WeightMatrix> up_matrices = plan.problem.form == FfnForm::kGated
+                                                         ? absl::MakeConstSpan(kGateUp)
+                                                         : absl::MakeConstSpan(kGateUp).subspan(1);
   const int64_t cta = int64_t{place.cluster} * plan.cluster_size + place.rank;
   CtaWork work;
   work.slice_begin = cta * plan.up.rows_per_cta();
@@ -111,13 +111,12 @@ CtaWork WorkOf(const FusionPlan& plan, CtaPlace place) {
   work.up = StreamedSlots(plan.up, up_matrices, work.slice_begin, plan.problem.hidden.value());
   if (plan.gathers_over_grid()) {
     const int64_t output_begin = cta * plan.down.rows_per_cta();
-    work.down =
-        StreamedSlots(plan.down, kDown, output_begin, plan.problem.intermediate.value());
+    work.down = StreamedSlots(plan.down, kDown, output_begin, plan.problem.intermediate.value());
     work.outputs = OutputUnits(plan, output_begin, 0, 1);
   } else {
     work.down = ChunkSlots(plan, place);
-    work.outputs = OutputUnits(plan, place.rank * plan.down.rows_per_cta(), place.cluster,
-                               plan.num_clusters);
+    work.outputs =
+        OutputUnits(plan, place.rank * plan.down.rows_per_cta(), place.cluster, plan.num_clusters);
   }
   return work;
 }

@@ -31,7 +31,8 @@ nlohmann::ordered_json ProblemToJson(const FfnProblem& problem) {
           {"norm", ToString(problem.norm)},
           {"rounding", ToString(problem.rounding)},
           {"up_bias", problem.up_bias ? 1 : 0},
-          {"down_bias", problem.down_bias ? 1 : 0}};
+          {"down_bias", problem.down_bias ? 1 : 0},
+          {"layout", ToString(problem.layout)}};
 }
 
 FfnProblem ReadProblem(StrictJson& json, std::string_view path) {
@@ -53,7 +54,9 @@ FfnProblem ReadProblem(StrictJson& json, std::string_view path) {
                        std::array{Norm::kNone, Norm::kRms, Norm::kRmsPlusOne, Norm::kLayer}),
       .rounding = ReadEnum(json, at("rounding"), std::array{Rounding::kFused, Rounding::kEngine}),
       .up_bias = json.Integer(at("up_bias"), 0, 1) != 0,
-      .down_bias = json.Integer(at("down_bias"), 0, 1) != 0};
+      .down_bias = json.Integer(at("down_bias"), 0, 1) != 0,
+      .layout =
+          ReadEnum(json, at("layout"), std::array{WeightLayout::kOutIn, WeightLayout::kInOut})};
 }
 
 }  // namespace fusebox

@@ -11,7 +11,6 @@ namespace fusebox {
 namespace {
 
 constexpr std::string_view kEntryTemplate = "kernels_templates/entry/ffn_reference.cu.in";
-constexpr int kThreads = 32;  // a warp an element
 
 // The problem's name without its dims.
 std::string NameOf(FfnProblem problem) {
@@ -43,7 +42,6 @@ absl::StatusOr<KernelSource> EmitReference(const FfnProblem& problem,
   source.flags = {"--gpu-architecture=sm_90a", "--std=c++20",
                   "--device-as-default-execution-space"};
   FUSEBOX_ASSIGN_OR_RETURN(source.headers, templates.ReachableFrom(source.text));
-  source.launch = {.threads = kThreads};
   return source;
 }
 

@@ -1,6 +1,7 @@
 // EmitReference writes the slow oracle of an ffn for the device: the kernels (the block's input
-// rows, h, y with the bound on each element, a second norm) that `fusebox verify` and the GPU tests
-// judge by. Dimensions are run-time arguments. Pure function; deterministic.
+// rows, h, y with the bound on each element, a second norm, a comparison) that `fusebox verify`,
+// shadow launches and the GPU tests judge by. Dimensions are run-time arguments. Pure function;
+// deterministic.
 #ifndef FUSEBOX_SRC_SOURCE_EMIT_REFERENCE_H_
 #define FUSEBOX_SRC_SOURCE_EMIT_REFERENCE_H_
 
@@ -16,8 +17,9 @@ constexpr char kReferenceRowsEntry[] = "fusebox_reference_rows";
 constexpr char kReferenceIntermediateEntry[] = "fusebox_reference_intermediate";
 constexpr char kReferenceOutputEntry[] = "fusebox_reference_output";
 constexpr char kReferenceSecondNormEntry[] = "fusebox_reference_second_norm";  // sandwich
+constexpr char kReferenceCompareEntry[] = "fusebox_reference_compare";
 
-// The launch shape holds threads only: the grid is (rows or 1, tokens).
+// The launch shape is none: each entry has its own.
 absl::StatusOr<KernelSource> EmitReference(const FfnProblem& problem, const TemplateSet& templates);
 
 }  // namespace fusebox

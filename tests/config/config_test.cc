@@ -48,6 +48,8 @@ TEST(ConfigTest, RefusesABadValueWithASentenceThatNamesTheAcceptedOnes) {
   } cases[] = {{"FUSEBOX_PDL", "2", "0, 1, false, true, off, on, no or yes"},
                {"FUSEBOX_COMPILE", "later", "background, block or never"},
                {"FUSEBOX_COMPILE_THREADS", "0", "a whole number from 1 to 64"},
+               {"FUSEBOX_SHADOW", "-1", "a whole number from 0 to 1000000000"},
+               {"FUSEBOX_SHADOW", "often", "a whole number from 0 to 1000000000"},
                {"FUSEBOX_COMPILE_THREADS", "two", "a whole number from 1 to 64"},
                {"FUSEBOX_LOG_LEVEL", "loud", "trace, debug, info, warn, error or off"},
                {"FUSEBOX_ENABLE", "ffn,attention", "0, 1 or a comma list of ops (ffn)"}};

@@ -59,6 +59,7 @@ class FailingCalls {
         "cuCtxPopCurrent_v2",
         "cuLibraryUnload",
         "cuMemFree_v2",
+        "cuMemFreeHost",
         "cuStreamDestroy_v2",
         "cuStreamEndCapture",
         "cuGraphDestroy",

@@ -14,12 +14,7 @@ CUcontext const kContext = reinterpret_cast<CUcontext>(0x10);
 
 FakeDriver& Driver() { return FakeDriver::Instance(); }
 
-CUresult ResultOf(const char* name) {
-  FakeDriver& driver = Driver();
-  if (driver.failures.empty()) return CUDA_SUCCESS;
-  const auto it = driver.failures.find(name);
-  return it == driver.failures.end() ? CUDA_SUCCESS : it->second;
-}
+CUresult ResultOf(const char* call) { return Driver().ResultOf(call); }
 
 CUresult Init(unsigned int) { return ResultOf("cuInit"); }
 CUresult DriverGetVersion(int* version) {
@@ -214,6 +209,16 @@ CUresult LaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void*
   return ResultOf("cuLaunchKernelEx");
 }
 
+CUresult LaunchKernel(CUfunction, unsigned int grid_x, unsigned int grid_y, unsigned int,
+                      unsigned int threads, unsigned int, unsigned int, unsigned int,
+                      CUstream stream, void** parameters, void**) {
+  const FakeDriver& driver = Driver();
+  const CUresult result = ResultOf("cuLaunchKernel");
+  if (result == CUDA_SUCCESS && driver.on_plain_launch)
+    driver.on_plain_launch({grid_x, grid_y, threads, stream, parameters});
+  return result;
+}
+
 CUresult MemsetD32Async(CUdeviceptr address, unsigned int word, size_t words, CUstream stream) {
   FakeDriver& driver = Driver();
   std::lock_guard<std::mutex> lock(driver.mutex);
@@ -249,6 +254,12 @@ FakeDriver& FakeDriver::Reset() {
   return *instance;
 }
 
+CUresult FakeDriver::ResultOf(const char* call) const {
+  if (failures.empty()) return CUDA_SUCCESS;
+  const auto it = failures.find(call);
+  return it == failures.end() ? CUDA_SUCCESS : it->second;
+}
+
 std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   auto api = std::make_shared<DriverApi>();
   api->Init = Init;
@@ -274,6 +285,7 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->OccupancyMaxActiveClusters = OccupancyMaxActiveClusters;
   api->TensorMapEncodeTiled = TensorMapEncodeTiled;
   api->LaunchKernelEx = LaunchKernelEx;
+  api->LaunchKernel = LaunchKernel;
   api->MemsetD32Async = MemsetD32Async;
   api->PointerGetAttribute = PointerGetAttribute;
   streams.AddTo(api.get());

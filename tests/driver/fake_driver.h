@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,15 @@ struct FakeTensorMap {
 };
 FakeTensorMap ReadFakeMap(const TensorMap& map);
 
+// Of cuLaunchKernel.
+struct FakePlainLaunch {
+  unsigned int grid_x = 0;
+  unsigned int grid_y = 0;
+  unsigned int threads = 0;
+  CUstream stream = nullptr;
+  void** parameters = nullptr;  // during the call only
+};
+
 struct FakeMemset {
   CUdeviceptr address = 0;
   unsigned int word = 0;
@@ -59,6 +69,7 @@ struct FakeDriver {
   static FakeDriver& Reset();  // as new; nothing may be in use
 
   std::shared_ptr<const DriverApi> Api() const;
+  CUresult ResultOf(const char* call) const;  // what `failures` says
 
   // What the machine is like.
   int version = 13000;
@@ -76,6 +87,8 @@ struct FakeDriver {
   std::map<const void*, CUresult> not_device;  // pointers that are no device memory
 
   FakeStreams streams;
+  // Stands for what kernels of cuLaunchKernel do; called in the call.
+  std::function<void(const FakePlainLaunch&)> on_plain_launch;
 
   // What happened.
   bool recording = true;

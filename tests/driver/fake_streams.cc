@@ -14,14 +14,28 @@ constexpr size_t kAlignment = 256;  // cuMemAlloc's
 
 void* At(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
+// What the test asks of the call, then what capture allows.
+CUresult EnterUnsafeCall(const char* call) {
+  const CUresult result = FakeDriver::Instance().ResultOf(call);
+  return result == CUDA_SUCCESS ? FakeStreams::Instance().EnterUnsafeCall() : result;
+}
+
 CUresult MemAlloc(CUdeviceptr* memory, size_t bytes) {
-  const CUresult result = FakeStreams::Instance().EnterUnsafeCall();
+  const CUresult result = EnterUnsafeCall("cuMemAlloc");
   return result == CUDA_SUCCESS ? FakeStreams::Instance().Allocate(memory, bytes) : result;
+}
+CUresult MemHostAlloc(void** memory, size_t bytes, unsigned) {
+  CUresult result = EnterUnsafeCall("cuMemHostAlloc");
+  CUdeviceptr address = 0;
+  if (result == CUDA_SUCCESS) result = FakeStreams::Instance().Allocate(&address, bytes);
+  *memory = At(address);
+  return result;
 }
 CUresult MemFree(CUdeviceptr memory) {
   const CUresult result = FakeStreams::Instance().EnterUnsafeCall();
   return result == CUDA_SUCCESS ? FakeStreams::Instance().Free(memory) : result;
 }
+CUresult MemFreeHost(void* memory) { return MemFree(reinterpret_cast<CUdeviceptr>(memory)); }
 CUresult MemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
   const CUresult result = FakeStreams::Instance().EnterUnsafeCall();
   if (result == CUDA_SUCCESS) std::memcpy(At(to), from, bytes);
@@ -40,10 +54,6 @@ CUresult MemsetD8Async(CUdeviceptr address, unsigned char byte, size_t bytes, CU
   std::memset(At(address), byte, bytes);
   return CUDA_SUCCESS;
 }
-CUresult LaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                      unsigned, CUstream, void**, void**) {
-  return CUDA_SUCCESS;
-}
 
 template <typename Handle>
 CUresult MakeHandle(Handle* handle) {
@@ -59,6 +69,11 @@ template <typename Handle>
 CUresult ReleaseHandle(Handle handle) {
   return FakeStreams::Instance().Release(handle);
 }
+CUresult StreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  *status = FakeStreams::Instance().IsCapturing(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                        : CU_STREAM_CAPTURE_STATUS_NONE;
+  return FakeDriver::Instance().ResultOf("cuStreamIsCapturing");
+}
 CUresult StreamSynchronize(CUstream stream) { return FakeStreams::Instance().Synchronize(stream); }
 CUresult StreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   return FakeStreams::Instance().BeginCapture(stream, mode);
@@ -68,6 +83,7 @@ CUresult StreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 CUresult GraphLaunch(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult EventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult EventSynchronize(CUevent) { return FakeStreams::Instance().SynchronizeEvent(); }
 CUresult EventElapsedTime(float* milliseconds, CUevent, CUevent) {
   *milliseconds = 0.25f;
   return CUDA_SUCCESS;
@@ -80,14 +96,16 @@ FakeStreams& FakeStreams::Instance() { return FakeDriver::Instance().streams; }
 void FakeStreams::AddTo(DriverApi* api) const {
   api->MemAlloc = MemAlloc;
   api->MemFree = MemFree;
+  api->MemHostAlloc = MemHostAlloc;
+  api->MemFreeHost = MemFreeHost;
   api->MemcpyHtoD = MemcpyHtoD;
   api->MemcpyDtoH = MemcpyDtoH;
   api->MemcpyDtoDAsync = MemcpyDtoDAsync;
   api->MemsetD8Async = MemsetD8Async;
-  api->LaunchKernel = LaunchKernel;
   api->StreamCreate = StreamCreate;
   api->StreamDestroy = ReleaseHandle<CUstream>;
   api->StreamSynchronize = StreamSynchronize;
+  api->StreamIsCapturing = StreamIsCapturing;
   api->StreamBeginCapture = StreamBeginCapture;
   api->StreamEndCapture = StreamEndCapture;
   api->GraphInstantiateWithFlags = GraphInstantiate;
@@ -97,6 +115,7 @@ void FakeStreams::AddTo(DriverApi* api) const {
   api->EventCreate = EventCreate;
   api->EventDestroy = ReleaseHandle<CUevent>;
   api->EventRecord = EventRecord;
+  api->EventSynchronize = EventSynchronize;
   api->EventElapsedTime = EventElapsedTime;
 }
 
@@ -127,6 +146,16 @@ bool FakeStreams::IsCapturing(CUstream stream) {
 int FakeStreams::num_unreleased() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(memory_.size() + handles_.size());
+}
+
+int FakeStreams::num_memories() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(memory_.size());
+}
+
+int FakeStreams::num_event_waits() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return num_event_waits_;
 }
 
 CUresult FakeStreams::Allocate(CUdeviceptr* memory, size_t bytes) {
@@ -185,6 +214,12 @@ CUresult FakeStreams::Synchronize(CUstream stream) {
   if (capture == captures_.end()) return CUDA_SUCCESS;
   capture->second.broken = true;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUresult FakeStreams::SynchronizeEvent() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++num_event_waits_;
+  return CUDA_SUCCESS;
 }
 
 CUstreamCaptureMode FakeCaptureMode() { return capture_mode; }

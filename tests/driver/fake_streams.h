@@ -1,6 +1,6 @@
-// The half of FakeDriver that has to do with time: streams, capture and graphs, events, and device
-// memory (the host's, so that copies and fills can be looked at). Work on a stream is done at once;
-// a graph remembers only that it was made. Capture follows the driver's rules: what may
+// The half of FakeDriver that has to do with time: streams, capture and graphs, events, and memory
+// (all of it the host's, so that copies and fills can be looked at). Work on a stream is done at
+// once; a graph remembers only that it was made. Capture follows the driver's rules: what may
 // synchronise is refused on threads that are not relaxed, and breaks the capture it interferes
 // with. Thread-safe.
 #ifndef FUSEBOX_TESTS_DRIVER_FAKE_STREAMS_H_
@@ -31,6 +31,8 @@ class FakeStreams {
   CUresult EnterUnsafeCall();
   bool IsCapturing(CUstream stream);
   int num_unreleased();  // memory, streams, graphs, events
+  int num_memories();    // on the device or the host
+  int num_event_waits();
 
   CUresult Allocate(CUdeviceptr* memory, size_t bytes);
   CUresult Free(CUdeviceptr memory);
@@ -39,6 +41,7 @@ class FakeStreams {
   CUresult BeginCapture(CUstream stream, CUstreamCaptureMode mode);
   CUresult EndCapture(CUstream stream, CUgraph* graph);
   CUresult Synchronize(CUstream stream);
+  CUresult SynchronizeEvent();
 
  private:
   struct Capture {
@@ -52,6 +55,7 @@ class FakeStreams {
   std::set<void*> handles_;
   std::map<CUstream, Capture> captures_;
   uintptr_t last_handle_ = 0x1000;
+  int num_event_waits_ = 0;
 };
 
 // Of the calling thread.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cache/cubin_store.h"
+#include "src/source/emit_reference.h"
 #include "tests/compile/small_kernel.h"
 
 namespace fusebox {
@@ -128,6 +129,14 @@ void EngineFixture::WarmCache(const OpPointer& op) {
       ASSERT_TRUE(store.Store(source, MadeUpKernel(static_cast<int>(i))).ok());
     }
   }
+}
+
+void EngineFixture::WarmReference(const OpPointer& op) {
+  const auto silent = EventLog::Silent();
+  CubinStore store({cache_root_}, silent.get());
+  const auto source = EmitReference(op->ffn->spec().problem, TemplateSet::Embedded());
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_TRUE(store.Store(*source, MadeUpKernel(99)).ok());
 }
 
 fusebox_status EngineFixture::Prepare(const OpPointer& op, std::vector<int32_t> tokens,

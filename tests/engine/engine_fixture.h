@@ -55,6 +55,7 @@ class EngineFixture : public testing::Test {
 
   // Puts made-up cubins for all tiles and rungs of the op into the cache root.
   void WarmCache(const OpPointer& op);
+  void WarmReference(const OpPointer& op);  // a made-up oracle, for shadow launches
   static fusebox_status Prepare(const OpPointer& op, std::vector<int32_t> tokens,
                                 fusebox_prepare_mode mode = FUSEBOX_PREPARE_BLOCK);
   static bool IsReady(const OpPointer& op, int32_t tokens);

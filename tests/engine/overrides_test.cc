@@ -50,9 +50,9 @@ class OverridesTest : public EngineFixture {
   }
 
   // The second choice for the fixture's op.
-  static FusionPlan RunnerUp(const EnginePointer& engine, int tile_index = 0) {
+  static FusionPlan RunnerUp(const EnginePointer& engine) {
     const OpPointer op = MakeOp(engine);
-    return op->ffn->Planned(static_cast<size_t>(tile_index)).report.runners_up.back().plan;
+    return op->ffn->Planned(0).report.runners_up.back().plan;
   }
 
   static std::string DigestOf(const EnginePointer& engine) {
@@ -94,19 +94,39 @@ TEST_F(OverridesTest, AForcedPlanIsUsedAndSaid) {
 }
 
 TEST_F(OverridesTest, AFileHoldsAPlanForEachTile) {
-  const EnginePointer plain = MakeEngine();
-  const FusionPlan forced[] = {RunnerUp(plain, 0), RunnerUp(plain, 1), RunnerUp(plain, 2)};
-  const std::string path = cache_root_ + "/plans.jsonl";
-  {
-    std::ofstream(path) << forced[0].ToJson() << "\n"
-                        << forced[1].ToJson() << "\n"
-                        << forced[2].ToJson() << "\n";
+  const OpPointer plain = MakeOp(MakeEngine());
+  std::vector<FusionPlan> forced;
+  std::string lines;
+  for (size_t i = 0; i < kNumTokenTiles && plain->ffn->IsServed(i); ++i) {
+    forced.push_back(plain->ffn->Planned(i).report.runners_up.back().plan);
+    lines += forced.back().ToJson() + "\n";
   }
+  const std::string path = cache_root_ + "/plans.jsonl";
+  { std::ofstream(path) << lines; }
   engine_ = MakeForcingEngine("@" + path);
   op_ = MakeOp(engine_);
-  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+  ASSERT_GE(forced.size(), 2u);
+  for (size_t i = 0; i < forced.size(); ++i) {
     EXPECT_EQ(op_->ffn->Planned(i).report.best.plan, forced[i]);
   }
+}
+
+TEST_F(OverridesTest, AForcedPlanHasNoOtherRungs) {
+  const FusionPlan forced = RunnerUp(MakeEngine());
+  engine_ = MakeForcingEngine(forced.ToJson());
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  EXPECT_EQ(op_->ffn->NumRungs(0), 1u);
+  EXPECT_GT(op_->ffn->NumRungs(1), 1u) << "of the tile that is planned as usual";
+  driver_.resident_ctas = forced.grid_ctas() - 1;
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_DECLINED);
+  EXPECT_THAT(fusebox_last_error_message(),
+              AllOf(HasSubstr("co_resident: "),
+                    HasSubstr(absl::StrCat(" needs ", forced.num_clusters, " clusters"))));
+  driver_.resident_ctas = forced.grid_ctas();
+  const OpPointer fitting = MakeOp(engine_);
+  EXPECT_EQ(Prepare(fitting, {8}), FUSEBOX_OK) << fusebox_last_error_message();
+  EXPECT_EQ(PlanJson(fitting, 8)["ladder"].size(), 1u);
 }
 
 TEST_F(OverridesTest, AnIllegalPlanFailsTheOpWithTheRulesSentence) {

@@ -110,10 +110,21 @@ CUresult LaunchKernelEx(const CUlaunchConfig*, CUfunction, void** parameters, vo
   return Enqueue([params] { RunFfn(params); });
 }
 
+CUresult MemHostAlloc(void** memory, size_t bytes, unsigned int) {
+  *memory = std::malloc(bytes);
+  return *memory == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+CUresult MemFreeHost(void* memory) {  // of cuMemAllocHost's memory too
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+
 std::shared_ptr<const DriverApi> MakeApi() {
   auto api = std::make_shared<DriverApi>(*FakeDriver::Instance().Api());
   api->MemAlloc = MemAlloc;
   api->MemFree = MemFree;
+  api->MemHostAlloc = MemHostAlloc;
+  api->MemFreeHost = MemFreeHost;
   api->MemsetD32Async = MemsetD32Async;
   api->StreamCreate = StreamCreate;
   api->StreamDestroy = StreamDestroy;
@@ -169,10 +180,6 @@ HOST_CUDA_EXPORT CUresult cuMemAllocHost(void** memory, size_t bytes) {
   const CUresult result = fusebox::MemAlloc(&allocated, bytes);
   *memory = fusebox::Address(allocated);
   return result;
-}
-HOST_CUDA_EXPORT CUresult cuMemFreeHost(void* memory) {
-  std::free(memory);
-  return CUDA_SUCCESS;
 }
 HOST_CUDA_EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes,
                                             CUstream) {

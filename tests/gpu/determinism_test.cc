@@ -40,6 +40,11 @@ FfnProblem Normed(FfnProblem problem, Norm norm, ResidualMode mode, DType dtype)
   return problem;
 }
 
+FfnProblem InOut(FfnProblem problem) {
+  problem.layout = WeightLayout::kInOut;
+  return problem;
+}
+
 std::vector<Shape> Shapes() {
   return {{Normed(Gated(2048, 8192), Norm::kRms, ResidualMode::kAddBeforeNorm, DType::kBf16), 9},
           {Normed(Gated(520, 1000), Norm::kRmsPlusOne, ResidualMode::kSandwich, DType::kFp16), 17},
@@ -47,6 +52,10 @@ std::vector<Shape> Shapes() {
                   DType::kFp16),
            32},
           {Gated(4096, 11008), 1},
+          {Gated(4096, 11008), 128},
+          {Normed(Gated(4096, 14336), Norm::kRms, ResidualMode::kAddBeforeNorm, DType::kBf16), 64},
+          {Gated(1024, 3072), 100},
+          {InOut(Plain(768, 3072, Activation::kGeluTanh)), 65},
           {Gated(4096, 14336), 8},
           {Gated(2048, 8192), 17},
           {Gated(896, 4864), 5},

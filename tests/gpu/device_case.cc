@@ -19,6 +19,32 @@ void AppendPadded(const std::vector<uint16_t>& values, int64_t columns, int64_t 
   }
 }
 
+// [rows, columns] as [columns, rows].
+std::vector<uint16_t> Transposed(const std::vector<uint16_t>& values, int64_t columns) {
+  const auto rows = static_cast<int64_t>(values.size()) / columns;
+  std::vector<uint16_t> transposed(values.size());
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      transposed[static_cast<size_t>(column * rows + row)] =
+          values[static_cast<size_t>(row * columns + column)];
+    }
+  }
+  return transposed;
+}
+
+// A weight matrix, [outputs, inputs], as the layout has it, with padding behind each row.
+std::vector<uint16_t> LaidOut(const std::vector<uint16_t>& values, int64_t inputs,
+                              WeightLayout layout, int64_t padding) {
+  std::vector<uint16_t> out;
+  if (layout == WeightLayout::kOutIn) {
+    AppendPadded(values, inputs, padding, out);
+  } else if (!values.empty()) {
+    AppendPadded(Transposed(values, inputs), static_cast<int64_t>(values.size()) / inputs, padding,
+                 out);
+  }
+  return out;
+}
+
 absl::StatusOr<DeviceBuffer> Uploaded(const GpuSession& session, const char* name,
                                       const std::vector<uint16_t>& values) {
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer buffer,
@@ -59,22 +85,27 @@ std::vector<uint16_t> PackedVectors(const reference::FfnCase& values, fusebox_ga
 absl::StatusOr<DeviceCase> DeviceCase::Make(const GpuSession& session,
                                             const reference::FfnCase& values,
                                             const WeightArrangement& arrangement) {
-  const int64_t hidden = values.problem.hidden.value();
-  std::vector<uint16_t> up;
+  const FfnProblem& problem = values.problem;
+  std::vector<uint16_t> up = values.up;
   std::vector<uint16_t> gate;
-  std::vector<uint16_t> down;
-  const auto append = [&](const std::vector<uint16_t>& rows, std::vector<uint16_t>& out) {
-    AppendPadded(rows, hidden, arrangement.padding, out);
+  if (IsGated(problem)) {
+    switch (arrangement.gate_up) {
+      case FUSEBOX_GATE_UP_FUSED:
+        up.insert(up.begin(), values.gate.begin(), values.gate.end());
+        break;
+      case FUSEBOX_GATE_UP_REVERSED:
+        up.insert(up.end(), values.gate.begin(), values.gate.end());
+        break;
+      default:
+        gate = values.gate;
+    }
+  }
+  const auto laid_out = [&](const std::vector<uint16_t>& matrix, int64_t inputs) {
+    return LaidOut(matrix, inputs, problem.layout, arrangement.padding);
   };
-  if (IsGated(values.problem) && arrangement.gate_up == FUSEBOX_GATE_UP_FUSED) {
-    append(values.gate, up);
-  }
-  append(values.up, up);
-  if (IsGated(values.problem) && arrangement.gate_up == FUSEBOX_GATE_UP_REVERSED) {
-    append(values.gate, up);
-  }
-  if (arrangement.gate_up == FUSEBOX_GATE_UP_SEPARATE) append(values.gate, gate);
-  AppendPadded(values.down, values.problem.intermediate.value(), arrangement.padding, down);
+  up = laid_out(up, problem.hidden.value());
+  gate = laid_out(gate, problem.hidden.value());
+  const std::vector<uint16_t> down = laid_out(values.down, problem.intermediate.value());
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer up_buffer, Uploaded(session, "up", up));
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer gate_buffer, Uploaded(session, "gate", gate));
   FUSEBOX_ASSIGN_OR_RETURN(DeviceBuffer down_buffer, Uploaded(session, "down", down));
@@ -112,7 +143,7 @@ fusebox_ffn_desc DeviceCase::desc() const {
 fusebox_ffn_weights DeviceCase::weights() const {
   fusebox_ffn_weights weights = api::FfnWeights();
   const FfnVectorViews views = vectors();
-  const int64_t up_ld = problem().hidden.value() + arrangement_.padding;
+  const int64_t up_ld = StrideOf(UpOutputs(), problem().hidden.value());
   if (IsGated(problem()) && arrangement_.gate_up != FUSEBOX_GATE_UP_SEPARATE) {
     weights.gate_up = up_.as<void>();
     weights.gate_up_ld = up_ld;
@@ -129,7 +160,7 @@ fusebox_ffn_weights DeviceCase::weights() const {
     }
   }
   weights.down = down_.as<void>();
-  weights.down_ld = problem().intermediate.value() + arrangement_.padding;
+  weights.down_ld = StrideOf(problem().hidden.value(), problem().intermediate.value());
   weights.down_bias = views.down_bias;
   weights.norm_weight = views.norm_weight;
   weights.norm_bias = views.norm_bias;
@@ -138,12 +169,22 @@ fusebox_ffn_weights DeviceCase::weights() const {
   return weights;
 }
 
-MatrixView DeviceCase::Rows(const DeviceBuffer& buffer, int64_t first, int64_t rows,
-                            int64_t columns) const {
-  const int64_t stride = columns + arrangement_.padding;
-  return {.data = buffer.as<uint16_t>() + first * stride,
-          .rows = rows,
-          .columns = columns,
+// Outputs of the matrix that holds up, and gate where it does not lie apart.
+int64_t DeviceCase::UpOutputs() const {
+  const bool is_fused = IsGated(problem()) && arrangement_.gate_up != FUSEBOX_GATE_UP_SEPARATE;
+  return problem().intermediate.value() * (is_fused ? 2 : 1);
+}
+
+int64_t DeviceCase::StrideOf(int64_t outputs, int64_t inputs) const {
+  return (problem().layout == WeightLayout::kOutIn ? inputs : outputs) + arrangement_.padding;
+}
+
+MatrixView DeviceCase::Part(const DeviceBuffer& buffer, const WeightPart& part) const {
+  const int64_t stride = StrideOf(part.all_outputs, part.inputs);
+  const bool by_rows = problem().layout == WeightLayout::kOutIn;
+  return {.data = buffer.as<uint16_t>() + part.first_output * (by_rows ? stride : 1),
+          .rows = by_rows ? part.outputs : part.inputs,
+          .columns = by_rows ? part.inputs : part.outputs,
           .row_stride = stride,
           .dtype = problem().dtype};
 }
@@ -152,14 +193,17 @@ FfnOperandViews DeviceCase::views() const {
   const int64_t hidden = problem().hidden.value();
   const int64_t intermediate = problem().intermediate.value();
   const bool is_fused = IsGated(problem()) && arrangement_.gate_up == FUSEBOX_GATE_UP_FUSED;
+  const bool is_separate = arrangement_.gate_up == FUSEBOX_GATE_UP_SEPARATE;
+  const auto part_from = [&](int64_t first_output) {
+    return WeightPart{first_output, intermediate, UpOutputs(), hidden};
+  };
   FfnOperandViews views;
-  views.up = Rows(up_, is_fused ? intermediate : 0, intermediate, hidden);
+  views.up = Part(up_, part_from(is_fused ? intermediate : 0));
   if (IsGated(problem())) {
-    const bool is_separate = arrangement_.gate_up == FUSEBOX_GATE_UP_SEPARATE;
-    views.gate = is_separate ? Rows(gate_, 0, intermediate, hidden)
-                             : Rows(up_, is_fused ? 0 : intermediate, intermediate, hidden);
+    views.gate =
+        is_separate ? Part(gate_, part_from(0)) : Part(up_, part_from(is_fused ? 0 : intermediate));
   }
-  views.down = Rows(down_, 0, hidden, intermediate);
+  views.down = Part(down_, {0, hidden, hidden, intermediate});
   views.vectors = vectors();
   return views;
 }

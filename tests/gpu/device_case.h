@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "fusebox/fusebox.hpp"
+#include "runtime/launch/ffn_operands.h"
 #include "runtime/tools/device_buffer.h"
 #include "runtime/tools/launch_buffers.h"
-#include "runtime/tools/verify_reference.h"
 #include "tests/reference/ffn_case.h"
 
 namespace fusebox {
@@ -48,7 +48,17 @@ class DeviceCase {
         down_(std::move(down)),
         vectors_(std::move(vectors)) {}
   FfnVectorViews vectors() const;
-  MatrixView Rows(const DeviceBuffer& buffer, int64_t first, int64_t rows, int64_t columns) const;
+
+  // Outputs first_output .. first_output + outputs of a matrix of all_outputs.
+  struct WeightPart {
+    int64_t first_output;
+    int64_t outputs;
+    int64_t all_outputs;
+    int64_t inputs;
+  };
+  int64_t UpOutputs() const;
+  int64_t StrideOf(int64_t outputs, int64_t inputs) const;
+  MatrixView Part(const DeviceBuffer& buffer, const WeightPart& part) const;
 
   const reference::FfnCase* values_;  // outlives this
   WeightArrangement arrangement_;

@@ -11,7 +11,7 @@
 namespace fusebox {
 namespace {
 
-constexpr int32_t kCounts[] = {1, 7, 8, 9, 15, 16, 17, 31, 32};
+constexpr int32_t kCounts[] = {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128};
 
 class ExactTest : public GpuTest {
  protected:
@@ -78,13 +78,16 @@ TEST_F(ExactTest, BitsAreTheOraclesForEveryShapeAndTokenCount) {
 }
 
 TEST_F(ExactTest, GateAndUpMayBeOneMatrixInEitherOrderOrTwo) {
-  const FfnProblem problem = {
+  FfnProblem problem = {
       .hidden = DimK(360), .intermediate = DimN(720), .activation = Activation::kRelu};
-  for (const fusebox_gate_up gate_up :
-       {FUSEBOX_GATE_UP_FUSED, FUSEBOX_GATE_UP_REVERSED, FUSEBOX_GATE_UP_SEPARATE}) {
-    for (const int64_t padding : {0, 16}) {
-      ExpectExact(problem, {.gate_up = gate_up, .padding = padding});
-      if (HasFatalFailure()) return;
+  for (const WeightLayout layout : {WeightLayout::kOutIn, WeightLayout::kInOut}) {
+    problem.layout = layout;
+    for (const fusebox_gate_up gate_up :
+         {FUSEBOX_GATE_UP_FUSED, FUSEBOX_GATE_UP_REVERSED, FUSEBOX_GATE_UP_SEPARATE}) {
+      for (const int64_t padding : {0, 16}) {
+        ExpectExact(problem, {.gate_up = gate_up, .padding = padding});
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

@@ -37,7 +37,7 @@ enum class MutatedOp {
   kGridRows,  // grid gather: rows dealt to two warpgroups
 };
 inline constexpr std::array kMutatedOps = {MutatedOp::kBare, MutatedOp::kNormed, MutatedOp::kGrid,
-                                    MutatedOp::kGridRows};
+                                           MutatedOp::kGridRows};
 
 struct Mutation {
   std::string_view name;

@@ -26,13 +26,12 @@ inline std::vector<FusionPlan> LegalPlans(const FfnProblem& problem, int token_t
 // At most `max_plans` of them.
 inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, size_t max_plans) {
   const auto stratum = [](const FusionPlan& plan) {
-    return std::tuple(plan.edge_scope, plan.cluster_size, plan.consumer_warpgroups, plan.up.k_warpgroups,
-                      plan.combine_patience_cycles > 0,
-                      plan.slots_in_flight<plan.ring_slots, plan.up.passes> 1,
-                      plan.down.passes > 1, plan.down.k_warpgroups,
-                      plan.num_clusters > 1, plan.up.rows_per_pass > 64, plan.up.rows_per_pass % 16,
-                      plan.down.rows_per_pass > 64, plan.down.rows_per_pass % 16,
-                      plan.up.k_per_slot, plan.down.k_per_slot);
+    return std::tuple(plan.edge_scope, plan.cluster_size, plan.consumer_warpgroups,
+                      plan.up.k_warpgroups, plan.combine_patience_cycles > 0,
+                      plan.slots_in_flight<plan.ring_slots, plan.up.passes> 1, plan.down.passes > 1,
+                      plan.down.k_warpgroups, plan.num_clusters > 1, plan.up.rows_per_pass > 64,
+                      plan.up.rows_per_pass % 16, plan.down.rows_per_pass > 64,
+                      plan.down.rows_per_pass % 16, plan.up.k_per_slot, plan.down.k_per_slot);
   };
   std::map<decltype(stratum(plans.front())), std::vector<FusionPlan>> strata;
   for (const FusionPlan& plan : plans) strata[stratum(plan)].push_back(plan);

@@ -53,8 +53,8 @@ Constants SmemConstants(const FusionPlan& plan) {
       {"Up::kRowsPerCta", plan.up.rows_per_cta()},
       {"Down::kRowsPerCta", plan.down.rows_per_cta()},
       {"Up::kK", RoundUp(plan.problem.hidden.value(), plan.up.k_per_slot)},
-      {"Down::kK", plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot)
-                                            : plan.down_k()},
+      {"Down::kK",
+       plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot) : plan.down_k()},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
 namespace fusebox {
@@ -52,9 +53,10 @@ TEST(ManifestTest, ABadLineIsNamedWithItsFieldAndWhatIsAccepted) {
   const struct {
     const char* from;
     const char* to;
-    const char* sentence;
+    std::string sentence;
   } cases[] = {
-      {"\"token_tile\":8", "\"token_tile\":12", "line 2: token_tile is 12; accepted: 8, 16, 32"},
+      {"\"token_tile\":8", "\"token_tile\":12",
+       absl::StrCat("line 2: token_tile is 12; accepted: ", absl::StrJoin(kTokenTiles, ", "))},
       {"\"token_tile\":8", "\"token_tile\":\"8\"",
        "line 2: token_tile is a string; an integer is expected"},
       {"bf16", "fp8", "line 2: problem.dtype is \"fp8\"; accepted: bf16, fp16"},

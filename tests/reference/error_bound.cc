@@ -14,7 +14,9 @@ constexpr double kBf16Error = 0x1.0p-8;
 constexpr double kFp16Error = 0x1.0p-11;
 constexpr double kFp16SubnormalError = 0x1.0p-25;
 constexpr double kAddError = 0x1.0p-23;
+constexpr double kRoundError = 0x1.0p-24;
 constexpr double kSpread = 4.0;
+constexpr double kDeviations = 8.0;
 constexpr double kActivationSlope = 1.13;
 constexpr double kActivationRelative = 0x1.0p-17;
 constexpr double kActivationCancelled = 0x1.0p-22;
@@ -38,8 +40,29 @@ double RoundDouble(DType dtype, double value) {
   return static_cast<double>(RoundToElement(dtype, narrow));
 }
 
-double SumError(int64_t terms, double sum_of_magnitudes) {
-  return kSpread * kAddError * std::sqrt(static_cast<double>(terms)) * sum_of_magnitudes;
+double RowSumError(int64_t terms) {
+  constexpr double kLanes = 32.0;
+  constexpr double kJoining = 3.0;  // sqrt(9): to join the lanes, and the term's own
+  return kDeviations * kRoundError *
+         (std::sqrt(static_cast<double>(terms) / (3.0 * kLanes)) + kJoining);
+}
+
+void WeightedSum::Add(double weight, const Estimate& operand) {
+  const double product = weight * operand.value;
+  const double carried = std::abs(weight) * operand.error;
+  ++terms_;
+  value_ += product;
+  magnitude_ += std::abs(product);
+  squares_ += product * product;
+  carried_ += carried;
+  carried_squares_ += carried * carried;
+}
+
+Estimate WeightedSum::Finish() const {
+  const double partial = std::min(magnitude_, std::abs(value_) + kDeviations * std::sqrt(squares_));
+  const double carried = std::min(carried_, kDeviations * std::sqrt(carried_squares_));
+  const double added = kSpread * kAddError * std::sqrt(static_cast<double>(terms_)) * partial;
+  return {value_, added + carried};
 }
 
 Estimate Shifted(const Estimate& sum, double bias) {

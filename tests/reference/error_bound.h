@@ -5,9 +5,21 @@
 // Notation: u16 = half a unit in the last place, 2^-8 of a bf16, 2^-11 of an fp16 (2^-25 where it
 // is subnormal); u32 = 2^-23, the error of one addition on tensor cores, which truncate where fp32
 // would round (other fp32 operations are held to it too, twice what they need); c = 4.
-//   sum of n terms:  c u32 sqrt(n) sum|term|. Rounding errors of n additions grow like sqrt(n); c
-//                    covers their spread and the bias of truncating one sum every 16 products up to
-//                    n = 4096 (n/16 = 4 sqrt(n)), while real partial sums are far below sum|term|.
+//   sum of n terms:  c u32 sqrt(n) P, P no less than any partial sum. Rounding errors of n
+//   additions
+//                    grow like sqrt(n); c covers their spread, and the bias of truncating one sum
+//                    every 16 products: n/16 losses of up to u32 of the partial sum, which is below
+//                    P/8 on average (a random walk of n terms of norm s is 0.53 s from 0), and
+//                    n/128 < c sqrt(n) for all n below 2^18.
+//   products with weights: the signs of a weight matrix are taken to be independent of each other,
+//                    of the operands, and of the operands' errors (which earlier stages made, with
+//                    other weights). Then a sum of t_i with those signs is beyond z ||t|| with a
+//                    probability of at most 2 exp(-z^2/2) (Hoeffding 1963, theorem 2), z = 8:
+//                    3e-14. So P = min(sum|t|, |sum t| + z ||t||), and operands that are off by up
+//                    to e_i move the sum by up to min(sum|w||e|, z ||we||): the first surely, the
+//                    second but for 3e-14. Nothing is assumed of the e_i; they may all have one
+//                    sign. Random cases have such weights; trained ones can be expected to, as what
+//                    decides an e_i is how near a value lies to a tie of its rounding.
 //   activation:      |act'| <= 1.13 (gelu_erf and gelu_tanh 1.129, silu 1.100, relu 1) carries g's
 //                    error over; the function itself is good to 2^-17 of its value (ex2.approx with
 //                    an argument up to 128) plus 2^-22 |g| (1 + erf cancels for negative g; in
@@ -17,13 +29,18 @@
 //                    e; where both give the oracle's value nothing is added, else their distance
 //                    is: a unit in the last place for a rounding that may flip. The same at every
 //                    rounding point of Rounding::kEngine, of the norms and of h.
-//   norm:            mean and squares are sums. A row whose root mean square is s, and that of its
-//                    elements' distances d, has one of at least s - d (triangle inequality); with
-//                    r of adding the squares the scale is off by up to 1 / ((s - d) sqrt(1 - r)) -
-//                    1 / s, and 2 u32 / (s - d) for taking the root. The products of two rounded
-//                    values (x * scale, times w) are exact in fp32.
-//   y:               each of h's distances times |w|, plus the sum's own error, then u16 for each
-//                    rounding to the dtype.
+//   norm:            mean and squares are sums that 32 lanes or more share, with fp32 additions
+//   that
+//                    round: chains of n/32 roundings of up to 2^-24 of the lane's sum so far, a
+//                    third of the square of its last on average, then 5 to join the lanes, 4 for
+//                    the term and the last steps. Taken as independent they stay below z 2^-24
+//                    (sqrt(n/96) + 3) of the sum of magnitudes (Higham and Mary 2019), z as above.
+//                    A row whose root mean square is s, and that of its elements' distances d, has
+//                    one of at least s - d (triangle inequality); with r of adding the squares the
+//                    scale is off by up to 1 / ((s - d) sqrt(1 - r)) - 1 / s, and 2 u32 / (s - d)
+//                    for taking the root. The products of two rounded values (x * scale, times w)
+//                    are exact in fp32.
+//   y:               the sum's error, then u16 for each rounding to the dtype.
 // Pure functions.
 #ifndef FUSEBOX_TESTS_REFERENCE_ERROR_BOUND_H_
 #define FUSEBOX_TESTS_REFERENCE_ERROR_BOUND_H_
@@ -43,8 +60,24 @@ struct Estimate {
 // fp32.
 double RoundDouble(DType dtype, double value);
 
-// Error of an fp32 sum of `terms` terms whose absolute values add up to `sum_of_magnitudes`.
-double SumError(int64_t terms, double sum_of_magnitudes);
+// Of a mean or a mean square over a row of `terms` elements, over the mean of the magnitudes.
+double RowSumError(int64_t terms);
+
+// The products of one row of weights with operands that may be off.
+class WeightedSum {
+ public:
+  void Add(double weight, const Estimate& operand);
+  Estimate Finish() const;
+  double magnitude() const { return magnitude_; }  // sum of |w||operand|
+
+ private:
+  int64_t terms_ = 0;
+  double value_ = 0;
+  double magnitude_ = 0;
+  double squares_ = 0;
+  double carried_ = 0;
+  double carried_squares_ = 0;
+};
 
 // sum + bias.
 Estimate Shifted(const Estimate& sum, double bias);
@@ -63,7 +96,7 @@ Estimate RoundedTo(DType dtype, const Estimate& estimate);
 double MeanError(double mean, double sum_error);
 // Error of 1 / sqrt(variance); `variance` with eps. By the triangle inequality a row's root mean
 // square differs by at most that of its elements' distances; NaN, which nothing is within, where
-// they may be as large as the row itself. `relative_sum_error`: of adding the squares in fp32.
+// they may be as large as the row itself. `relative_sum_error`: RowSumError.
 double ScaleError(double variance, double mean_square_distance, double relative_sum_error);
 // (input - mean) * scale.
 Estimate Centered(const Estimate& input, const Estimate& mean, const Estimate& scale);

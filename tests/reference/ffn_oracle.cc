@@ -40,16 +40,10 @@ Projected Project(const FfnCase& input, const std::vector<uint16_t>& weights,
   const DType dtype = input.problem.dtype;
   const auto count = static_cast<int64_t>(x.size());
   const uint16_t* weight = weights.data() + row * count;
-  Projected projected;
-  double carried = 0;
-  for (const Estimate& operand : x) {
-    const auto w = static_cast<double>(ElementToFloat(dtype, *weight++));
-    const double product = w * operand.value;
-    projected.sum.value += product;
-    projected.magnitude += std::abs(product);
-    if (operand.error > 0) carried += std::abs(w) * operand.error;
-  }
-  projected.sum.error = SumError(count, projected.magnitude) + carried;
+  WeightedSum products;
+  for (const Estimate& operand : x)
+    products.Add(static_cast<double>(ElementToFloat(dtype, *weight++)), operand);
+  Projected projected = {.sum = products.Finish(), .magnitude = products.magnitude()};
   if (!bias.empty()) {
     const auto added = static_cast<double>(ElementToFloat(dtype, bias[static_cast<size_t>(row)]));
     projected.sum = Shifted(projected.sum, added);

@@ -21,7 +21,8 @@ Estimate MeanOf(const std::vector<Estimate>& row) {
   const auto count = static_cast<double>(row.size());
   Total total;
   for (const Estimate& input : row) total.Add(input);
-  const double error = total.error + SumError(static_cast<int64_t>(row.size()), total.magnitude);
+  const double error =
+      total.error + RowSumError(static_cast<int64_t>(row.size())) * total.magnitude;
   return {total.value / count, MeanError(total.value / count, error / count)};
 }
 
@@ -38,7 +39,7 @@ Estimate ScaleOf(const std::vector<Estimate>& row, const Estimate& mean, double 
   }
   const double variance = squares / count + eps;
   return {1.0 / std::sqrt(variance), ScaleError(variance, square_distances / count,
-                                                SumError(static_cast<int64_t>(row.size()), 1.0))};
+                                                RowSumError(static_cast<int64_t>(row.size())))};
 }
 
 }  // namespace

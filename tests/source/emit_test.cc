@@ -172,7 +172,7 @@ TEST(EmitTest, ReferenceAndMeasureHaveTheEntriesTheyPromise) {
   const KernelSource reference =
       EmitReference(SamplePlans()[2].plan.problem, TemplateSet::Embedded()).value();
   for (const char* entry : {kReferenceRowsEntry, kReferenceIntermediateEntry, kReferenceOutputEntry,
-                            kReferenceSecondNormEntry}) {
+                            kReferenceSecondNormEntry, kReferenceCompareEntry}) {
     EXPECT_THAT(reference.text, HasSubstr(entry));
   }
   EXPECT_THAT(reference.text, HasSubstr("ReferenceResidual::kAddAfter"));

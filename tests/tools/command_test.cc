@@ -118,6 +118,7 @@ TEST(CommandTest, PlanSaysWhenAPlanIsForced) {
   const KnobSettings knobs = {{"FUSEBOX_FORCE_PLAN", "@" + folder.path("plan.json")}};
   const nlohmann::json forced = RunCommand(as_json, knobs).Json()[0];
   EXPECT_EQ(forced["chosen_by"], "force");
+  EXPECT_TRUE(forced["lower_rungs"].empty());
   EXPECT_EQ(forced["search"]["best"], [&] {
     nlohmann::json ranked = searched["runners_up"][7];
     ranked.erase("differs");

@@ -1,5 +1,5 @@
-// Fusebox oracle reference_ffn_gated_relu_bf16_h0_i0_add_after: slow, for `fusebox verify` and tests; one block of 32 threads an element or a token
-#include "kernels_templates/kernels/ffn_reference.cuh"
+// Fusebox oracle reference_ffn_gated_relu_bf16_h0_i0_add_after: slow, for `fusebox verify` and tests; in fp64, with bounds
+#include "kernels_templates/kernels/reference_compare.cuh"
 
 namespace {
 
@@ -19,27 +19,35 @@ struct Op {
 // Grid (1, tokens).
 extern "C" __global__ void __launch_bounds__(32)
     fusebox_reference_rows(fusebox::ReferenceMatrix x, fusebox::ReferenceMatrix residual, fusebox::ReferenceVectors vectors,
-                           long long hidden, fusebox::ReferenceRows rows, unsigned short* sums) {
-  fusebox::RunReferenceRows<Op>(x, residual, vectors, hidden, rows, sums);
+                           fusebox::ReferenceDims dims, fusebox::ReferenceRows rows, unsigned short* sums) {
+  fusebox::RunReferenceRows<Op>(x, residual, vectors, dims, rows, sums);
 }
 
-// Grid (intermediate, tokens).
-extern "C" __global__ void __launch_bounds__(32)
+// Grid (intermediate / 8, tokens / 4), rounded up.
+extern "C" __global__ void __launch_bounds__(256)
     fusebox_reference_intermediate(fusebox::ReferenceMatrix gate, fusebox::ReferenceMatrix up, fusebox::ReferenceVectors vectors,
-                                   long long hidden, fusebox::ReferenceRows rows, fusebox::ReferenceRows h) {
-  fusebox::RunReferenceIntermediate<Op>(gate, up, vectors, hidden, rows, h);
+                                   fusebox::ReferenceDims dims, fusebox::ReferenceRows rows, fusebox::ReferenceRows h) {
+  fusebox::RunReferenceIntermediate<Op>(gate, up, vectors, dims, rows, h);
 }
 
-// Grid (hidden, tokens).
-extern "C" __global__ void __launch_bounds__(32)
+// Grid (hidden / 8, tokens / 4), rounded up.
+extern "C" __global__ void __launch_bounds__(256)
     fusebox_reference_output(fusebox::ReferenceMatrix down, fusebox::ReferenceMatrix residual, fusebox::ReferenceVectors vectors,
-                             long long intermediate, fusebox::ReferenceRows h, fusebox::ReferenceRows y) {
-  fusebox::RunReferenceOutput<Op>(down, residual, vectors, intermediate, h, y);
+                             fusebox::ReferenceDims dims, fusebox::ReferenceRows h, fusebox::ReferenceRows y) {
+  fusebox::RunReferenceOutput<Op>(down, residual, vectors, dims, h, y);
 }
 
 // Grid (1, tokens); for residual mode sandwich.
 extern "C" __global__ void __launch_bounds__(32)
-    fusebox_reference_second_norm(fusebox::ReferenceMatrix x, fusebox::ReferenceVectors vectors, long long hidden,
+    fusebox_reference_second_norm(fusebox::ReferenceMatrix x, fusebox::ReferenceVectors vectors, fusebox::ReferenceDims dims,
                                   fusebox::ReferenceRows y) {
-  fusebox::RunReferenceSecondNorm<Op>(x, vectors, hidden, y);
+  fusebox::RunReferenceSecondNorm<Op>(x, vectors, dims, y);
+}
+
+// One block.
+extern "C" __global__ void __launch_bounds__(1024)
+    fusebox_reference_compare(fusebox::ReferenceMatrix y, fusebox::ReferenceMatrix residual_out, fusebox::ReferenceDims dims,
+                              fusebox::ReferenceRows expected, const unsigned short* sums, fusebox::ReferenceReport* report,
+                              unsigned long long sequence) {
+  fusebox::RunReferenceCompare<Op>(y, residual_out, dims, expected, sums, report, sequence);
 }
