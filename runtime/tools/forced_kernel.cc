@@ -29,10 +29,10 @@ absl::StatusOr<FfnParams> ForcedKernel::Params(const FfnOperandViews& operands,
       .down = operands.down};
   FUSEBOX_RETURN_IF_ERROR(session_->Check(
       EncodeWeightMaps(session_->api(), plan_, weights, &params), "cuTensorMapEncodeTiled"));
-  FUSEBOX_RETURN_IF_ERROR(session_->Check(
-      EncodeActivationMaps(session_->api(), plan_, operands.x, buffers.workspace().as<void>(),
-                           &params),
-      "cuTensorMapEncodeTiled"));
+  FUSEBOX_RETURN_IF_ERROR(
+      session_->Check(EncodeActivationMaps(session_->api(), plan_, operands.x,
+                                           buffers.workspace().as<void>(), &params),
+                      "cuTensorMapEncodeTiled"));
   params.x_rows = static_cast<const unsigned short*>(operands.x.data);
   params.x_stride = operands.x.row_stride;
   params.y = buffers.y().buffer().as<unsigned short>();
