@@ -3,18 +3,17 @@
  * fusebox.h.
  *
  * All matrices are row-major in device memory, 16-byte aligned, with a leading dimension (elements
- * from one row to the next) that is a multiple of 8: x [tokens, hidden], y [tokens, hidden]; in layout
- * out_in gate and up [intermediate, hidden], down [hidden, intermediate]; in layout in_out gate and up
- * [hidden, intermediate], down [intermediate, hidden]; vectors are packed and 16-byte aligned.
- * Accumulation is fp32. Results are rounded to the dtype where the engine's separate operations
- * round: the norm's output, each projection's with its bias, the activation's, its product with up,
- * each sum of a residual. Both values of fusebox_rounding are that one. Results are bitwise
- * repeatable. With tensor parallelism `intermediate` is the rank's share, y a partial sum, the
- * all-reduce yours.
+ * from one row to the next) that is a multiple of 8: x [tokens, hidden], y [tokens, hidden]; in
+ * layout out_in gate and up [intermediate, hidden], down [hidden, intermediate]; in layout in_out
+ * gate and up [hidden, intermediate], down [intermediate, hidden]; vectors are packed and 16-byte
+ * aligned. Accumulation is fp32. Results are rounded to the dtype where the engine's separate
+ * operations round: the norm's output, each projection's with its bias, the activation's, its
+ * product with up, each sum of a residual. Both values of fusebox_rounding are that one. Results
+ * are bitwise repeatable. With tensor parallelism `intermediate` is the rank's share, y a partial
+ * sum, the all-reduce yours.
  *
- * Served in this version: all values but batch_invariant, and sandwich with norm layer; tokens up to
- * 128. Other named values are DECLINED with their rule; unknown values are
- * INVALID_ARGUMENT. */
+ * Served in this version: all values but batch_invariant, and sandwich with norm layer; tokens up
+ * to 128. Other named values are DECLINED with their rule; unknown values are INVALID_ARGUMENT. */
 #ifndef FUSEBOX_FFN_H_
 #define FUSEBOX_FFN_H_
 

@@ -16,12 +16,19 @@ enum class ReferenceActivation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared
 enum class ReferenceNorm { kNone, kRms, kRmsPlusOne, kLayer };
 enum class ReferenceResidual { kNone, kAddBeforeNorm, kAddAfter, kSandwich };
 
-// Row-major, 16-bit; stride in elements.
+// Rows of tokens, 16-bit; stride in elements.
 struct ReferenceMatrix {
   const u16* values;
   i64 row_stride;
 
   __device__ const u16* Row(i64 row) const { return values + row * row_stride; }
+};
+
+// A matrix of weights, 16-bit, in either layout: element (output, input); strides in elements.
+struct ReferenceWeights {
+  const u16* values;
+  i64 output_stride;
+  i64 input_stride;
 };
 
 struct ReferenceDims {
@@ -159,11 +166,13 @@ template <typename Op>
 struct ReferenceProjection {
   Estimate sums[kReferenceTokens];
 
-  __device__ ReferenceProjection(const u16* weights, const ReferenceRows& rows, i64 count,
-                                 i64 first_token, i64 tokens, const u16* bias) {
+  __device__ ReferenceProjection(const ReferenceWeights& weights, i64 output,
+                                 const ReferenceRows& rows, i64 count, i64 first_token, i64 tokens,
+                                 const u16* bias) {
+    const u16* const row = weights.values + output * weights.output_stride;
     ReferenceWeightedSum products[kReferenceTokens];
     for (i64 k = ReferenceLane(); k < count; k += kWarpThreads) {
-      const double weight = ToDouble<Op::kFp16>(weights[k]);
+      const double weight = ToDouble<Op::kFp16>(row[k * weights.input_stride]);
 #pragma unroll
       for (int i = 0; i < kReferenceTokens; ++i) {
         const i64 token = first_token + i < tokens ? first_token + i : tokens - 1;
@@ -197,14 +206,14 @@ __device__ Estimate ReferenceActivate(const Estimate& g) {
 // Grid (intermediate, tokens) over warps and groups of tokens. h is [tokens, intermediate];
 // gate.values is null for a plain ffn.
 template <typename Op>
-__device__ void RunReferenceIntermediate(ReferenceMatrix gate, ReferenceMatrix up,
+__device__ void RunReferenceIntermediate(const ReferenceWeights& gate, const ReferenceWeights& up,
                                          const ReferenceVectors& vectors, const ReferenceDims& dims,
                                          ReferenceRows rows, ReferenceRows h) {
   const i64 row = ReferenceRow();
   if (row >= dims.intermediate) return;
   const i64 first_token = blockIdx.y * i64{kReferenceTokens};
-  const auto project = [&](const ReferenceMatrix& matrix, const u16* bias) {
-    return ReferenceProjection<Op>(matrix.Row(row), rows, dims.hidden, first_token, dims.tokens,
+  const auto project = [&](const ReferenceWeights& weights, const u16* bias) {
+    return ReferenceProjection<Op>(weights, row, rows, dims.hidden, first_token, dims.tokens,
                                    Op::kUpBias ? bias + row : nullptr);
   };
   const auto up_sums = project(up, vectors.up_bias);
@@ -225,13 +234,13 @@ __device__ void RunReferenceIntermediate(ReferenceMatrix gate, ReferenceMatrix u
 // each element: not rounded, but with a residual the block's output is rounded before it is added.
 // Mode sandwich: the block's output, rounded, with its distance, for RunReferenceSecondNorm.
 template <typename Op>
-__device__ void RunReferenceOutput(ReferenceMatrix down, ReferenceMatrix residual,
+__device__ void RunReferenceOutput(const ReferenceWeights& down, ReferenceMatrix residual,
                                    const ReferenceVectors& vectors, const ReferenceDims& dims,
                                    ReferenceRows h, ReferenceRows y) {
   const i64 row = ReferenceRow();
   if (row >= dims.hidden) return;
   const i64 first_token = blockIdx.y * i64{kReferenceTokens};
-  const ReferenceProjection<Op> projection(down.Row(row), h, dims.intermediate, first_token,
+  const ReferenceProjection<Op> projection(down, row, h, dims.intermediate, first_token,
                                            dims.tokens,
                                            Op::kDownBias ? vectors.down_bias + row : nullptr);
   if (ReferenceLane() != 0) return;

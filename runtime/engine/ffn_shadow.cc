@@ -24,9 +24,6 @@ absl::StatusOr<std::unique_ptr<FfnShadow>> FfnShadow::Make(Engine& engine, const
 }
 
 absl::Status FfnShadow::Open(const FfnSpec& spec) {
-  if (problem_.layout != WeightLayout::kOutIn) {
-    return absl::UnimplementedError("the oracle reads weights in layout out_in only");
-  }
   const DriverApi& api = engine_.driver();
   const std::shared_ptr<PrimaryContext> context = engine_.shared_context();
   FUSEBOX_ASSIGN_OR_RETURN(const KernelSource source,

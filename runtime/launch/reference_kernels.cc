@@ -23,6 +23,11 @@ struct ReferenceMatrix {
   const void* values;
   int64_t row_stride;
 };
+struct ReferenceWeights {
+  const void* values;
+  int64_t output_stride;
+  int64_t input_stride;
+};
 struct ReferenceDims {
   int64_t hidden;
   int64_t intermediate;
@@ -40,6 +45,13 @@ struct ReferenceVectors {
 
 ReferenceMatrix MatrixOf(const MatrixView& view) {
   return {.values = view.data, .row_stride = view.row_stride};
+}
+
+ReferenceWeights WeightsOf(const MatrixView& view, WeightLayout layout) {
+  const bool by_rows = layout == WeightLayout::kOutIn;
+  return {.values = view.data,
+          .output_stride = by_rows ? view.row_stride : 1,
+          .input_stride = by_rows ? 1 : view.row_stride};
 }
 
 ReferenceVectors VectorsOf(const FfnVectorViews& views) {
@@ -149,9 +161,9 @@ CUresult ReferenceKernels::Compute(const FfnOperandViews& operands, const Refere
   ReferenceDims dims = {.hidden = problem_.hidden.value(),
                         .intermediate = problem_.intermediate.value(),
                         .tokens = operands.x.rows};
-  ReferenceMatrix gate = MatrixOf(operands.gate);
-  ReferenceMatrix up = MatrixOf(operands.up);
-  ReferenceMatrix down = MatrixOf(operands.down);
+  ReferenceWeights gate = WeightsOf(operands.gate, problem_.layout);
+  ReferenceWeights up = WeightsOf(operands.up, problem_.layout);
+  ReferenceWeights down = WeightsOf(operands.down, problem_.layout);
   ReferenceMatrix x = MatrixOf(operands.x);
   ReferenceMatrix residual = MatrixOf(operands.residual);
   ReferenceVectors vectors = VectorsOf(operands.vectors);

@@ -12,13 +12,22 @@ namespace {
 
 constexpr size_t kElementBytes = 2;
 
-MatrixView Packed(const DeviceBuffer& buffer, DType dtype, int64_t first_row, int64_t rows,
-                  int64_t columns) {
-  return {.data = buffer.as<uint16_t>() + first_row * columns,
-          .rows = rows,
-          .columns = columns,
-          .row_stride = columns,
-          .dtype = dtype};
+// Outputs first .. first + outputs of a packed matrix of all_outputs.
+struct PackedPart {
+  int64_t first;
+  int64_t outputs;
+  int64_t all_outputs;
+  int64_t inputs;
+};
+
+MatrixView ViewOf(const DeviceBuffer& buffer, const FfnProblem& problem, const PackedPart& part) {
+  const bool by_rows = problem.layout == WeightLayout::kOutIn;
+  const int64_t row_stride = by_rows ? part.inputs : part.all_outputs;
+  return {.data = buffer.as<uint16_t>() + part.first * (by_rows ? row_stride : 1),
+          .rows = by_rows ? part.outputs : part.inputs,
+          .columns = by_rows ? part.inputs : part.outputs,
+          .row_stride = row_stride,
+          .dtype = problem.dtype};
 }
 
 // Elements of the vectors' buffer up to the bias of down.
@@ -76,10 +85,10 @@ absl::StatusOr<FfnLayer> FfnLayer::Make(const GpuSession& session, const Measure
   // Variance of a uniform value up to a is a^2/3: these make the sums' variance about 1.6 and 1.
   const float up_limit = 2.2f / std::sqrt(static_cast<float>(hidden));
   const float down_limit = 3.5f / std::sqrt(static_cast<float>(intermediate));
-  FUSEBOX_RETURN_IF_ERROR(
-      kernels.FillUniform(Packed(up, problem.dtype, 0, up_rows, hidden), up_limit, 2 * seed + 1));
-  FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(Packed(down, problem.dtype, 0, hidden, intermediate),
-                                              down_limit, 2 * seed + 2));
+  FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(ViewOf(up, problem, {0, up_rows, up_rows, hidden}),
+                                              up_limit, 2 * seed + 1));
+  FUSEBOX_RETURN_IF_ERROR(kernels.FillUniform(
+      ViewOf(down, problem, {0, hidden, hidden, intermediate}), down_limit, 2 * seed + 2));
   FUSEBOX_RETURN_IF_ERROR(session.Synchronize());
   return FfnLayer(problem, std::move(up), std::move(down), std::move(vectors));
 }
@@ -127,12 +136,14 @@ FfnOperandViews FfnLayer::views() const {
   const int64_t hidden = problem_.hidden.value();
   const int64_t intermediate = problem_.intermediate.value();
   FfnOperandViews views;
-  views.up = Packed(up_, problem_.dtype, 0, intermediate, hidden);
-  if (problem_.form == FfnForm::kGated) {
-    views.gate = views.up;
-    views.up = Packed(up_, problem_.dtype, intermediate, intermediate, hidden);
-  }
-  views.down = Packed(down_, problem_.dtype, 0, hidden, intermediate);
+  const bool is_gated = problem_.form == FfnForm::kGated;
+  const int64_t up_outputs = problem_.num_up_matrices() * intermediate;
+  const auto part_from = [&](int64_t first) {
+    return ViewOf(up_, problem_, {first, intermediate, up_outputs, hidden});
+  };
+  views.up = part_from(is_gated ? intermediate : 0);
+  if (is_gated) views.gate = part_from(0);
+  views.down = ViewOf(down_, problem_, {0, hidden, hidden, intermediate});
   views.vectors = vectors();
   return views;
 }

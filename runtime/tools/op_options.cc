@@ -69,6 +69,8 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
       ->type_name("NAME");
   command.add_option("--bias", options.bias, "none, up, down or both; a model's own when left out")
       ->type_name("NAME");
+  command.add_option("--layout", options.layout, "out_in or in_out; a model's own when left out")
+      ->type_name("NAME");
   command.add_option("--rounding", options.rounding, "engine, or fused: in the intermediate alone")
       ->capture_default_str()
       ->type_name("NAME");
@@ -84,6 +86,10 @@ absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem) {
     FUSEBOX_ASSIGN_OR_RETURN(problem.residual_mode, ResidualByName(op.residual));
   }
   if (!op.bias.empty()) FUSEBOX_RETURN_IF_ERROR(ReadBias(op.bias, problem));
+  if (!op.layout.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(problem.layout, ByName("--layout", op.layout,
+                                                    {WeightLayout::kOutIn, WeightLayout::kInOut}));
+  }
   FUSEBOX_ASSIGN_OR_RETURN(
       problem.rounding, ByName("--rounding", op.rounding, {Rounding::kFused, Rounding::kEngine}));
   const absl::Status checked = FfnProblem::Create(problem).status();
@@ -146,6 +152,7 @@ std::string VariantName(const FfnProblem& problem) {
   } else if (problem.up_bias || problem.down_bias) {
     parts.push_back(problem.up_bias ? "up_bias" : "down_bias");
   }
+  if (problem.layout != WeightLayout::kOutIn) parts.push_back(ToString(problem.layout));
   if (problem.rounding != Rounding::kEngine) parts.push_back(ToString(problem.rounding));
   return parts.empty() ? "bare" : absl::StrJoin(parts, "_");
 }

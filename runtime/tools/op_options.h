@@ -21,17 +21,18 @@ struct OpOptions {
   // Of the op named, or instead of what a model's ops have; empty: none, or the model's.
   std::string norm;
   std::string residual;
-  std::string bias;  // "none", "up", "down", "both"
+  std::string bias;    // "none", "up", "down", "both"
+  std::string layout;  // "out_in", "in_out"
   // Engines' rounding is what the public API serves; "fused" kernels run past it.
   std::string rounding = "engine";
 };
 
-// --hidden, --intermediate, --activation, --form, --norm, --residual, --bias, --rounding; the dtype
-// is ModelOptions'. `options` must outlive the parse.
+// --hidden, --intermediate, --activation, --form, --norm, --residual, --bias, --layout, --rounding;
+// the dtype is ModelOptions'. `options` must outlive the parse.
 void AddOpOptions(CLI::App& command, OpOptions& options);
 
-// Puts norm, residual, biases and rounding as asked into a problem. InvalidArgument for an unknown
-// name, and where the options contradict each other or the problem.
+// Puts norm, residual, biases, layout and rounding as asked into a problem. InvalidArgument for an
+// unknown name, and where the options contradict each other or the problem.
 absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem);
 
 // InvalidArgument for an unknown name, or where a dim is missing or absurd.
@@ -51,7 +52,7 @@ struct OpToRun {
 absl::StatusOr<std::vector<OpToRun>> OpsToRun(const ModelOptions& model, const OpOptions& op);
 
 // What the op computes beside the block that baselines compute too: "bare", or of norm, residual,
-// biases and rounding what it has: "rms_add_before_norm", "layer_add_after_bias".
+// biases, layout and rounding what it has: "rms_add_before_norm", "layer_add_after_bias".
 std::string VariantName(const FfnProblem& problem);
 
 }  // namespace fusebox

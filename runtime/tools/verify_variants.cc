@@ -18,6 +18,7 @@ struct Variant {
   ResidualMode residual_mode;
   std::array<bool, 2> biases;  // of up, of down
   Rounding rounding;
+  WeightLayout layout = WeightLayout::kOutIn;
 };
 
 constexpr Variant kVariants[] = {
@@ -55,6 +56,11 @@ constexpr Variant kVariants[] = {
      kUpBias, Rounding::kEngine},
     {DType::kFp16, FfnForm::kGated, Activation::kGeluErf, Norm::kRms, ResidualMode::kNone,
      kDownBias, Rounding::kEngine},
+    // GPT-2 as transformers keeps it, and a gated block kept likewise.
+    {DType::kBf16, FfnForm::kPlain, Activation::kGeluTanh, Norm::kLayer, ResidualMode::kAddAfter,
+     kBothBiases, Rounding::kEngine, WeightLayout::kInOut},
+    {DType::kFp16, FfnForm::kGated, Activation::kSilu, Norm::kRms, ResidualMode::kAddBeforeNorm,
+     kNoBias, Rounding::kEngine, WeightLayout::kInOut},
 };
 
 }  // namespace
@@ -71,7 +77,8 @@ std::vector<FfnProblem> VariantsOf(DimK hidden, DimN intermediate) {
                         .norm = variant.norm,
                         .rounding = variant.rounding,
                         .up_bias = variant.biases[0],
-                        .down_bias = variant.biases[1]});
+                        .down_bias = variant.biases[1],
+                        .layout = variant.layout});
   }
   return problems;
 }

@@ -151,8 +151,8 @@ absl::Status StrictJson::Finish() const {
   std::string unread;
   FindUnread(root_, "", &unread);
   if (unread.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what_, ": ", unread, " is no field that is known"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      what_, ": ", absl::CHexEscape(unread.substr(0, 80)), " is no field that is known"));
 }
 
 }  // namespace fusebox

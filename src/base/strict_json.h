@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -37,7 +38,7 @@ class StrictJson {
     for (const auto& [name, value] : choices) {
       if (text == name) return value;
     }
-    Fail(path, absl::StrCat("is \"", text, "\"; accepted: ",
+    Fail(path, absl::StrCat("is \"", absl::CHexEscape(text.substr(0, 40)), "\"; accepted: ",
                             absl::StrJoin(choices, ", ", [](std::string* out, const auto& choice) {
                               absl::StrAppend(out, choice.first);
                             })));

@@ -123,8 +123,8 @@ const BadArguments kBadArguments[] = {
      "row_pitch"},
     {"negative tokens", [](auto& args, auto&) { args.tokens = -1; }, FUSEBOX_INVALID_ARGUMENT,
      "tokens is -1"},
-    {"too many tokens", [](auto& args, auto&) { args.tokens = 33; }, FUSEBOX_DECLINED,
-     "token_limit"},
+    {"too many tokens", [](auto& args, auto&) { args.tokens = FUSEBOX_FFN_MAX_TOKENS + 1; },
+     FUSEBOX_DECLINED, "token_limit"},
     {"unknown flag", [](auto& args, auto&) { args.flags = 1u << 31; }, FUSEBOX_INVALID_ARGUMENT,
      "unknown bits"},
     {"residual of an op without", [](auto& args, auto&) { args.residual = args.x; },
@@ -203,9 +203,13 @@ TEST_F(GpuEngineTest, AnotherOpsBindingNeedsAnotherOpsWorkspace) {
             {.hidden = DimK(2048), .intermediate = DimN(8192), .activation = Activation::kRelu},
             larger);
   if (HasFatalFailure()) return;
-  ASSERT_GT(larger.workspace_bytes, ready_.workspace_bytes);
+  size_t asked = 0, needed = 0;
+  ASSERT_API_OK(ready_.op.WorkspaceSize(1, &asked));
+  ASSERT_API_OK(larger.op.WorkspaceSize(1, &needed));
+  ASSERT_GT(needed, asked);
   ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers, MakeBuffers(ready_));
   fusebox_ffn_args args = buffers.Args(1, ResidualMode::kNone);
+  args.workspace_bytes = asked;
   args.x_stride = args.y_stride = 0;
   EXPECT_EQ(larger.binding.LaunchFfn(args, gpu().stream()).code(), FUSEBOX_INVALID_ARGUMENT);
   EXPECT_THAT(api::LastErrorMessage(), HasSubstr("are needed"));

@@ -38,7 +38,7 @@ TEST(ManifestTest, ALineSpellsTheVersionFirst) {
           "1,\"profile\":\"h200-sxm\",\"problem\":{\"op\":\"ffn\",\"hidden\":4096,"
           "\"intermediate\":12288,\"dtype\":\"bf16\",\"activation\":\"silu\",\"form\":\"gated\","
           "\"residual_mode\":\"add_before_norm\",\"norm\":\"rms\",\"rounding\":\"engine\","
-          "\"up_bias\":0,\"down_bias\":0},\"token_tile\":8}\n")
+          "\"up_bias\":0,\"down_bias\":0,\"layout\":\"out_in\"},\"token_tile\":8}\n")
       << "a change of the lines raises kManifestVersion";
 }
 

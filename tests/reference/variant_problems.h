@@ -27,8 +27,8 @@ inline std::vector<std::pair<Norm, ResidualMode>> NormsAndResidualModes() {
   return pairs;
 }
 
-// Every norm x residual mode x dtype, then every activation x form x dtype with RMS; biases and
-// rounding take turns. No two are alike.
+// Every norm x residual mode x dtype, then every activation x form x dtype with RMS; biases,
+// rounding and layout take turns. No two are alike.
 inline std::vector<FfnProblem> VariantProblems(int64_t hidden, int64_t intermediate) {
   constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
                                          Activation::kGeluTanh, Activation::kReluSquared};
@@ -41,6 +41,7 @@ inline std::vector<FfnProblem> VariantProblems(int64_t hidden, int64_t intermedi
     problem.intermediate = DimN(intermediate);
     std::tie(problem.up_bias, problem.down_bias) = kBiases[turn / 2 % std::size(kBiases)];
     problem.rounding = turn / 3 % 2 == 0 ? Rounding::kEngine : Rounding::kFused;
+    problem.layout = turn % 5 == 4 ? WeightLayout::kInOut : WeightLayout::kOutIn;
     if (std::find(problems.begin(), problems.end(), problem) == problems.end())
       problems.push_back(problem);
   };

@@ -120,7 +120,7 @@ TEST(BadInputTest, ManifestsThatAreWrongAreUsageErrors) {
   const std::string tail =
       R"("intermediate": 128, "dtype": "bf16", "activation": "silu", "form": "gated",)"
       R"( "residual_mode": "none", "norm": "none", "rounding": "engine", "up_bias": 0,)"
-      R"( "down_bias": 0}, "token_tile": 8})";
+      R"( "down_bias": 0, "layout": "out_in"}, "token_tile": 8})";
   const std::pair<std::string, std::string> cases[] = {
       {"", "lists no op; run the engine with FUSEBOX_RECORD="},
       {"ops", "line 1: the text is not JSON from byte 1 on"},

@@ -25,14 +25,14 @@ extern "C" __global__ void __launch_bounds__(32)
 
 // Grid (intermediate / 8, tokens / 4), rounded up.
 extern "C" __global__ void __launch_bounds__(256)
-    fusebox_reference_intermediate(fusebox::ReferenceMatrix gate, fusebox::ReferenceMatrix up, fusebox::ReferenceVectors vectors,
+    fusebox_reference_intermediate(fusebox::ReferenceWeights gate, fusebox::ReferenceWeights up, fusebox::ReferenceVectors vectors,
                                    fusebox::ReferenceDims dims, fusebox::ReferenceRows rows, fusebox::ReferenceRows h) {
   fusebox::RunReferenceIntermediate<Op>(gate, up, vectors, dims, rows, h);
 }
 
 // Grid (hidden / 8, tokens / 4), rounded up.
 extern "C" __global__ void __launch_bounds__(256)
-    fusebox_reference_output(fusebox::ReferenceMatrix down, fusebox::ReferenceMatrix residual, fusebox::ReferenceVectors vectors,
+    fusebox_reference_output(fusebox::ReferenceWeights down, fusebox::ReferenceMatrix residual, fusebox::ReferenceVectors vectors,
                              fusebox::ReferenceDims dims, fusebox::ReferenceRows h, fusebox::ReferenceRows y) {
   fusebox::RunReferenceOutput<Op>(down, residual, vectors, dims, h, y);
 }
