@@ -93,8 +93,8 @@ typedef struct fusebox_ffn_args {
   uint32_t flags;
   const void* x; /* rows at and beyond `tokens` are not read */
   int64_t x_stride;
-  const void* residual; /* add_after: NULL means x, may be y. add_before_norm: needed, not y.
-                           Others: NULL (sandwich adds x) */
+  const void* residual; /* add_after: NULL means x, may be y, row for row. add_before_norm: needed,
+                           not y. Others: NULL (sandwich adds x) */
   int64_t residual_stride;
   void* y; /* must not overlap x; rows at and beyond `tokens` are not written */
   int64_t y_stride;
@@ -102,8 +102,8 @@ typedef struct fusebox_ffn_args {
                       share one */
   size_t workspace_bytes;
   /* Since 0.2. */
-  void* residual_out; /* add_before_norm: gets x + residual; may be residual, must overlap neither x
-                         nor y. Others: NULL */
+  void* residual_out; /* add_before_norm: gets x + residual; may be residual, row for row; must
+                         overlap neither x nor y. Others: NULL */
   int64_t residual_out_stride;
 } fusebox_ffn_args;
 
@@ -127,8 +127,8 @@ FUSEBOX_API fusebox_status fusebox_binding_destroy(fusebox_binding* binding)
  * lock, environment read and synchronisation. The device's primary context must be current on the
  * calling thread. Thread-safe; one binding may be launched from many threads at once with
  * workspaces of their own. NOT_READY: prepare this token count. DECLINED: more tokens than the op
- * serves. In both nothing was enqueued. FUSEBOX_SHADOW adds kernels of its own around some launches
- * that are not captured, and may then write to the log. */
+ * serves, or no plan that fits this GPU. In both nothing was enqueued. FUSEBOX_SHADOW adds kernels
+ * of its own around some launches that are not captured, and may then write to the log. */
 FUSEBOX_API fusebox_status fusebox_ffn_launch(const fusebox_binding* binding,
                                               const fusebox_ffn_args* args,
                                               struct CUstream_st* stream) FUSEBOX_NOEXCEPT;

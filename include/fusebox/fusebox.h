@@ -96,9 +96,10 @@ FUSEBOX_API fusebox_status fusebox_engine_stats_text(const fusebox_engine* engin
 
 /* Loads or compiles the kernels for these token counts, each rounded up to its tile (8, 16, 32).
  * Every count is tried; the status is the first one that is not OK. Background: OK means queued;
- * see fusebox_op_is_ready. Not during stream capture on this thread. NOT_READY (in no cache, and
- * the compile mode is never; or the engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC; the
- * plan does not fit this very GPU), DECLINED. */
+ * see fusebox_op_is_ready. Another thread may capture a stream meanwhile; this one may too, but
+ * then prepare in the background. NOT_READY (in no cache, and the compile mode is never; or the
+ * engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC), DECLINED (also by co_resident: this
+ * very GPU holds less than the profile says, and none of the op's few smaller plans fits it). */
 FUSEBOX_API fusebox_status fusebox_op_prepare(fusebox_op* op, const int32_t* tokens,
                                               size_t num_tokens,
                                               fusebox_prepare_mode mode) FUSEBOX_NOEXCEPT;
@@ -115,7 +116,8 @@ FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32
 FUSEBOX_API fusebox_status fusebox_workspace_init(const fusebox_op* op, void* workspace,
                                                   size_t workspace_bytes,
                                                   struct CUstream_st* stream) FUSEBOX_NOEXCEPT;
-/* The plan for this token count with its cost terms, as JSON; sizes as in
+/* The plan for this token count with its cost terms, as JSON, and the ladder of plans for a GPU
+ * that holds less, with the one in force once its kernel is ready; sizes as in
  * fusebox_engine_stats_text. */
 FUSEBOX_API fusebox_status fusebox_op_plan_json(const fusebox_op* op, int32_t tokens, char* buffer,
                                                 size_t buffer_bytes,

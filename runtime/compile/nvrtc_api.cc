@@ -61,27 +61,6 @@ std::vector<fs::path> PackageFolders(const std::string& prefix) {
   return folders;
 }
 
-// Empty when `api` is complete and fit, else what is wrong with it.
-std::string Unfitness(NvrtcApi* api) {
-  if (api->Version(&api->major, &api->minor) != NVRTC_SUCCESS) return "nvrtcVersion failed";
-  if (api->major < kMinNvrtcMajor) {
-    return absl::StrCat("is version ", api->VersionString(), ", ", kMinNvrtcMajor,
-                        ".0 or newer is needed");
-  }
-  int count = 0;
-  if (api->GetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) {
-    return "nvrtcGetNumSupportedArchs failed";
-  }
-  std::vector<int> architectures(static_cast<size_t>(count));
-  if (api->GetSupportedArchs(architectures.data()) != NVRTC_SUCCESS) {
-    return "nvrtcGetSupportedArchs failed";
-  }
-  if (std::find(architectures.begin(), architectures.end(), 90) == architectures.end()) {
-    return absl::StrCat("version ", api->VersionString(), " does not compile for sm_90");
-  }
-  return "";
-}
-
 // Empty when `candidate` was opened into `api`, else the reason.
 std::string Open(const std::string& candidate, NvrtcApi* api) {
   // The loader would wait for a pipe's writer.
@@ -101,12 +80,35 @@ std::string Open(const std::string& candidate, NvrtcApi* api) {
       where.dli_fname != nullptr) {
     api->path = where.dli_fname;
   }
-  return Unfitness(api);
+  return std::string(CheckNvrtcFit(api).message());
 }
 
 }  // namespace
 
 std::string NvrtcApi::VersionString() const { return absl::StrCat(major, ".", minor); }
+
+absl::Status CheckNvrtcFit(NvrtcApi* api) {
+  const auto unfit = [](const auto&... parts) {
+    return absl::FailedPreconditionError(absl::StrCat(parts...));
+  };
+  if (api->Version(&api->major, &api->minor) != NVRTC_SUCCESS) return unfit("nvrtcVersion failed");
+  if (api->major < kMinNvrtcMajor) {
+    return unfit("is version ", api->VersionString(), ", ", kMinNvrtcMajor,
+                 ".0 or newer is needed");
+  }
+  int count = 0;
+  if (api->GetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0) {
+    return unfit("nvrtcGetNumSupportedArchs failed");
+  }
+  std::vector<int> architectures(static_cast<size_t>(count));
+  if (api->GetSupportedArchs(architectures.data()) != NVRTC_SUCCESS) {
+    return unfit("nvrtcGetSupportedArchs failed");
+  }
+  if (std::find(architectures.begin(), architectures.end(), 90) == architectures.end()) {
+    return unfit("version ", api->VersionString(), " does not compile for sm_90");
+  }
+  return absl::OkStatus();
+}
 
 std::vector<std::string> NvrtcCandidates(const ToolkitPlaces& places,
                                          const std::string& explicit_path) {
@@ -133,15 +135,8 @@ std::vector<std::string> NvrtcCandidates(const ToolkitPlaces& places,
   return candidates;
 }
 
-absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& places,
-                                                          const std::string& explicit_path) {
-  std::vector<std::string> tried;
-  for (const std::string& candidate : NvrtcCandidates(places, explicit_path)) {
-    auto api = std::make_shared<NvrtcApi>();
-    const std::string reason = Open(candidate, api.get());
-    if (reason.empty()) return api;
-    tried.push_back(absl::StrCat(candidate, " ", reason));
-  }
+absl::Status NoUsableNvrtc(const ToolkitPlaces& places, const std::string& explicit_path,
+                           const std::vector<std::string>& tried) {
   if (!explicit_path.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("nvrtc: FUSEBOX_NVRTC_PATH=", explicit_path, " leads to no usable NVRTC (",
@@ -154,6 +149,18 @@ absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& p
       absl::StrJoin(places.python_prefixes, ", "),
       "); pip install nvidia-cuda-nvrtc, set FUSEBOX_NVRTC_PATH, or warm the cache elsewhere with "
       "`fusebox warm`"));
+}
+
+absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& places,
+                                                          const std::string& explicit_path) {
+  std::vector<std::string> tried;
+  for (const std::string& candidate : NvrtcCandidates(places, explicit_path)) {
+    auto api = std::make_shared<NvrtcApi>();
+    const std::string reason = Open(candidate, api.get());
+    if (reason.empty()) return api;
+    tried.push_back(absl::StrCat(candidate, " ", reason));
+  }
+  return NoUsableNvrtc(places, explicit_path, tried);
 }
 
 }  // namespace fusebox

@@ -35,6 +35,13 @@ constexpr int kMinNvrtcMajor = 12;  // sm_90a, C++20, tensor maps as kernel para
 std::vector<std::string> NvrtcCandidates(const ToolkitPlaces& places,
                                          const std::string& explicit_path);
 
+// Fills in the version. FailedPrecondition with what makes a complete table unfit.
+absl::Status CheckNvrtcFit(NvrtcApi* api);
+
+// FailedPrecondition with what was `tried`, each with its reason, and what to do about it.
+absl::Status NoUsableNvrtc(const ToolkitPlaces& places, const std::string& explicit_path,
+                           const std::vector<std::string>& tried);
+
 // FailedPrecondition that lists what was tried and why each did not do.
 absl::StatusOr<std::shared_ptr<const NvrtcApi>> LoadNvrtc(const ToolkitPlaces& places,
                                                           const std::string& explicit_path);

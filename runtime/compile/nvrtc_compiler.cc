@@ -33,10 +33,17 @@ class UniqueProgram {
 
 absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result, std::string_view call) {
   if (result == NVRTC_SUCCESS) return absl::OkStatus();
+  const char* const name = api.GetErrorString(result);
   const std::string message = absl::StrCat(call, " failed with ", static_cast<int>(result), " ",
-                                           api.GetErrorString(result));
-  if (result == NVRTC_ERROR_OUT_OF_MEMORY) return absl::ResourceExhaustedError(message);
-  return absl::InternalError(message);
+                                           name == nullptr ? "(unnamed)" : name);
+  if (result == NVRTC_ERROR_OUT_OF_MEMORY) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(message, "; free host memory and prepare again"));
+  }
+  return absl::InternalError(
+      absl::StrCat(message,
+                   "; run your own path, or warm the cache with another NVRTC "
+                   "(FUSEBOX_NVRTC_PATH)"));
 }
 
 absl::StatusOr<nvrtcProgram> CreateProgram(const NvrtcApi& api, const KernelSource& source) {
@@ -56,11 +63,14 @@ absl::StatusOr<nvrtcProgram> CreateProgram(const NvrtcApi& api, const KernelSour
   return program;
 }
 
-std::string ProgramLog(const NvrtcApi& api, nvrtcProgram program) {
+absl::StatusOr<std::string> ProgramLog(const NvrtcApi& api, nvrtcProgram program) {
   size_t bytes = 0;
-  if (api.GetProgramLogSize(program, &bytes) != NVRTC_SUCCESS || bytes == 0) return "";
+  FUSEBOX_RETURN_IF_ERROR(
+      NvrtcStatus(api, api.GetProgramLogSize(program, &bytes), "nvrtcGetProgramLogSize"));
+  if (bytes == 0) return std::string();
   std::string log(bytes, '\0');
-  if (api.GetProgramLog(program, log.data()) != NVRTC_SUCCESS) return "";
+  FUSEBOX_RETURN_IF_ERROR(
+      NvrtcStatus(api, api.GetProgramLog(program, log.data()), "nvrtcGetProgramLog"));
   return WithoutTimings(log);
 }
 
@@ -74,9 +84,11 @@ absl::Status MarkCompileFailure(absl::Status status, const std::string& log) {
 absl::Status CompileFailure(const NvrtcApi& api, nvrtcResult result, const KernelSource& source,
                             const std::string& log) {
   if (result == NVRTC_ERROR_OUT_OF_MEMORY) return NvrtcStatus(api, result, "nvrtcCompileProgram");
+  const char* const name = api.GetErrorString(result);
   return MarkCompileFailure(
       absl::InternalError(absl::StrCat(
-          "nvrtc ", api.VersionString(), " refused ", source.name, " (", api.GetErrorString(result),
+          "nvrtc ", api.VersionString(), " refused ", source.name,
+          " (nvrtcCompileProgram: ", name == nullptr ? "unnamed" : name,
           "): ", absl::StrJoin(absl::StrSplit(log.substr(0, kLogHeadBytes), '\n'), " | "),
           "; set FUSEBOX_DUMP_DIR to keep source and log, and run your own path")),
       log);
@@ -85,7 +97,10 @@ absl::Status CompileFailure(const NvrtcApi& api, nvrtcResult result, const Kerne
 absl::StatusOr<std::string> Cubin(const NvrtcApi& api, nvrtcProgram program) {
   size_t bytes = 0;
   FUSEBOX_RETURN_IF_ERROR(NvrtcStatus(api, api.GetCubinSize(program, &bytes), "nvrtcGetCUBINSize"));
-  if (bytes == 0) return absl::InternalError("nvrtcGetCUBINSize reports an empty cubin");
+  if (bytes == 0) {
+    return absl::InternalError(
+        "nvrtcGetCUBINSize reports an empty cubin; name another NVRTC in FUSEBOX_NVRTC_PATH");
+  }
   std::string cubin(bytes, '\0');
   FUSEBOX_RETURN_IF_ERROR(NvrtcStatus(api, api.GetCubin(program, cubin.data()), "nvrtcGetCUBIN"));
   return cubin;
@@ -110,11 +125,15 @@ absl::StatusOr<CompiledKernel> NvrtcCompiler::Compile(const KernelSource& source
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
 
-  CompiledKernel kernel{.log = ProgramLog(*api_, program.get()),
+  absl::StatusOr<std::string> log = ProgramLog(*api_, program.get());
+  if (result != NVRTC_SUCCESS) {  // which says more than that its log is not to be had
+    return CompileFailure(*api_, result, source, log.ok() ? *log : std::string());
+  }
+  if (!log.ok()) return MarkCompileFailure(log.status(), "");
+  CompiledKernel kernel{.log = *std::move(log),
                         .nvrtc_version = api_->VersionString(),
                         .nvrtc_major = api_->major,
                         .milliseconds = elapsed.count()};
-  if (result != NVRTC_SUCCESS) return CompileFailure(*api_, result, source, kernel.log);
   const absl::StatusOr<KernelResources> resources = ParsePtxasReport(kernel.log);
   if (!resources.ok()) return MarkCompileFailure(resources.status(), kernel.log);
   absl::StatusOr<std::string> cubin = Cubin(*api_, program.get());

@@ -28,6 +28,34 @@ absl::StatusCode CodeOf(CUresult result) {
   }
 }
 
+// What the one who reads the sentence can do.
+std::string_view RemedyFor(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "free GPU memory (a smaller KV cache) and try again";
+    case CUDA_ERROR_DEINITIALIZED:
+      return "the process is ending; destroy engines before main returns";
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+      return "a stream capture is under way; prepare before it, or on a thread that captures "
+             "nothing";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+      return "a kernel of this process failed before, and its context serves no more: restart the "
+             "process; compute-sanitizer names the kernel";
+    default:
+      return "run your own path; `fusebox doctor` examines driver and GPU";
+  }
+}
+
 }  // namespace
 
 absl::Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call) {
@@ -41,7 +69,8 @@ absl::Status CudaStatus(const DriverApi& api, CUresult result, std::string_view 
   }
   absl::Status status(CodeOf(result), absl::StrCat(call, " failed with ", static_cast<int>(result),
                                                    " ", name == nullptr ? "(unnamed)" : name, ": ",
-                                                   text == nullptr ? "no description" : text));
+                                                   text == nullptr ? "no description" : text, "; ",
+                                                   RemedyFor(result)));
   if (status.code() == absl::StatusCode::kUnknown) {
     status.SetPayload(kCudaFailurePayload, absl::Cord(absl::StrCat(static_cast<int>(result))));
   }

@@ -13,9 +13,9 @@
 
 namespace fusebox {
 
-// OK for CUDA_SUCCESS; ResourceExhausted when memory ran out; FailedPrecondition when the machine
-// has no GPU or its driver cannot run what was asked; else Unknown, marked as a failed call
-// (IsCudaFailure).
+// The message names call, result and remedy. OK for CUDA_SUCCESS; ResourceExhausted when memory ran
+// out; FailedPrecondition when the machine has no GPU or its driver cannot run what was asked; else
+// Unknown, marked as a failed call (IsCudaFailure).
 absl::Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
 
 // True for a Status of a driver call that failed on a machine that should have carried it out.

@@ -52,11 +52,13 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> LoadDriverFrom(const std::strin
         absl::StrCat("driver: ", library_name, " has no ", missing, "; a driver for CUDA ",
                      CudaVersionString(kMinDriverVersion), " or newer is needed"));
   }
-  const CUresult result = api->Init(0);
-  if (result != CUDA_SUCCESS) return CudaStatus(*api, result, "cuInit");
-  FUSEBOX_RETURN_IF_ERROR(
-      CudaStatus(*api, api->DriverGetVersion(&api->version), "cuDriverGetVersion"));
+  FUSEBOX_RETURN_IF_ERROR(InitDriver(api.get()));
   return api;
+}
+
+absl::Status InitDriver(DriverApi* api) {
+  FUSEBOX_RETURN_IF_ERROR(CudaStatus(*api, api->Init(0), "cuInit"));
+  return CudaStatus(*api, api->DriverGetVersion(&api->version), "cuDriverGetVersion");
 }
 
 }  // namespace fusebox

@@ -30,6 +30,9 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> LoadDriver();
 // The same from a library of that name, for tests.
 absl::StatusOr<std::shared_ptr<const DriverApi>> LoadDriverFrom(const std::string& library_name);
 
+// cuInit, and which version it is: what is left to do for a table whose functions are set.
+absl::Status InitDriver(DriverApi* api);
+
 std::string CudaVersionString(int version);  // 13000 -> "13.0"
 
 }  // namespace fusebox

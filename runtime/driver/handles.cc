@@ -5,6 +5,13 @@
 
 namespace fusebox {
 
+void LibraryUnloader::operator()(const DriverApi& api, CUlibrary library) const {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  const bool relaxed = api.ThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+  (void)api.LibraryUnload(library);
+  if (relaxed) (void)api.ThreadExchangeStreamCaptureMode(&mode);
+}
+
 absl::StatusOr<std::shared_ptr<PrimaryContext>> PrimaryContext::Retain(
     std::shared_ptr<const DriverApi> api, CUdevice device) {
   CUcontext context = nullptr;

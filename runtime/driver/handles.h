@@ -44,10 +44,9 @@ class UniqueHandle {
   Handle handle_{};
 };
 
+// In relaxed capture mode: an engine's end must not break another thread's stream capture.
 struct LibraryUnloader {
-  void operator()(const DriverApi& api, CUlibrary library) const {
-    (void)api.LibraryUnload(library);
-  }
+  void operator()(const DriverApi& api, CUlibrary library) const;
 };
 struct MemoryFreer {
   void operator()(const DriverApi& api, CUdeviceptr pointer) const { (void)api.MemFree(pointer); }

@@ -25,7 +25,8 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenLog(const EngineSettings& settings
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& settings,
-                                                       const DriverLoader& load_driver) {
+                                                       const DriverLoader& load_driver,
+                                                       const NvrtcLoader& load_nvrtc) {
   FUSEBOX_ASSIGN_OR_RETURN(std::unique_ptr<EventLog> log, OpenLog(settings));
   std::shared_ptr<Engine> engine(new Engine(settings, std::move(log)));
   for (const std::string& warning : settings.config.warnings) {
@@ -34,6 +35,7 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Create(const EngineSettings& set
   FUSEBOX_ASSIGN_OR_RETURN(engine->overrides_, ReadOverrides(settings.config));
   FUSEBOX_RETURN_IF_ERROR(engine->OpenDevice(load_driver));
   KernelService::Options options = KernelService::OptionsFrom(settings.config);
+  options.load_nvrtc = load_nvrtc;
   if (engine->driver_ != nullptr) options.max_nvrtc_major = engine->driver_->version / 1000;
   engine->kernels_ =
       std::make_unique<KernelService>(std::move(options), engine->log_.get(), &engine->counters_);
@@ -97,13 +99,14 @@ absl::Status Engine::ChooseProfile(const std::optional<DeviceReport>& device) {
   FUSEBOX_ASSIGN_OR_RETURN(spec_, FindDeviceProfile(name));
   gpu_name_ = device.has_value() ? device->name : spec_.name;
   if (device.has_value() && device->num_sms < spec_.num_sms) {
-    log_->Write(LogLevel::kWarn, "engine",
-                {{"event", "profile_larger_than_gpu"},
-                 {"gpu", device->name},
-                 {"sms", device->num_sms},
-                 {"profile", spec_.name},
-                 {"profile_sms", spec_.num_sms},
-                 {"effect", "plans that do not fit are refused when they are loaded"}});
+    log_->Write(
+        LogLevel::kWarn, "engine",
+        {{"event", "profile_larger_than_gpu"},
+         {"gpu", device->name},
+         {"sms", device->num_sms},
+         {"profile", spec_.name},
+         {"profile_sms", spec_.num_sms},
+         {"effect", "plans that do not fit give way to smaller ones when they are loaded"}});
   }
   return absl::OkStatus();
 }
@@ -130,29 +133,31 @@ absl::Status Engine::RequireDevice(std::string_view what) const {
                    "ordinal -1); make an engine with the GPU's ordinal"));
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::GetLoaded(const KernelSource& source) {
-  if (has_device()) {
-    return CatchExceptions(
-        [&] { return loaded_.GetOrMake(source.Digest(), [&] { return Load(source); }); });
-  }
-  FUSEBOX_RETURN_IF_ERROR(CatchExceptions([&] {
-                            return kernels_->GetOrCompile(source,
-                                                          PermissionFor(config().compile_mode));
-                          }).status());
-  return std::shared_ptr<const LoadedKernel>();
+absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::GetLoaded(const KernelSource& source,
+                                                                      Residency residency) {
+  return CatchExceptions([&]() -> absl::StatusOr<std::shared_ptr<const LoadedKernel>> {
+    if (has_device()) {
+      return loaded_[static_cast<size_t>(residency)].GetOrMake(
+          source.Digest(), [&] { return Load(source, residency); });
+    }
+    const CompilePermission permission = PermissionFor(config().compile_mode);
+    FUSEBOX_RETURN_IF_ERROR(kernels_->GetOrCompile(source, permission).status());
+    return std::shared_ptr<const LoadedKernel>();
+  });
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSource& source) {
+absl::StatusOr<std::shared_ptr<const LoadedKernel>> Engine::Load(const KernelSource& source,
+                                                                 Residency residency) {
   const CompilePermission permission = PermissionFor(config().compile_mode);
   FUSEBOX_ASSIGN_OR_RETURN(ServedKernel served, kernels_->GetOrCompile(source, permission));
-  auto loaded = LoadedKernel::Load(context_, source, *served.kernel);
+  auto loaded = LoadedKernel::Load(context_, source, *served.kernel, residency);
   if (absl::IsDataLoss(loaded.status()) && served.origin != KernelOrigin::kCompiled &&
       permission == CompilePermission::kAllowed) {
     // Either the entry is bad or the host is: one that refuses a fresh kernel too keeps the entry.
     const std::string reason(loaded.status().message());
     FUSEBOX_ASSIGN_OR_RETURN(served.kernel, kernels_->CompileAnew(source));
     served.origin = KernelOrigin::kCompiled;
-    loaded = LoadedKernel::Load(context_, source, *served.kernel);
+    loaded = LoadedKernel::Load(context_, source, *served.kernel, residency);
     if (loaded.ok()) kernels_->Replace(source, *served.kernel, reason);
   }
   FUSEBOX_RETURN_IF_ERROR(loaded.status());

@@ -4,6 +4,7 @@
 #ifndef FUSEBOX_RUNTIME_ENGINE_ENGINE_H_
 #define FUSEBOX_RUNTIME_ENGINE_ENGINE_H_
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -38,9 +39,13 @@ class Engine {
  public:
   using DriverLoader = std::function<absl::StatusOr<std::shared_ptr<const DriverApi>>()>;
 
-  // `load_driver` is not called for kNoDevice; tests hand in a table of their own.
+  using NvrtcLoader = std::function<absl::StatusOr<std::shared_ptr<const NvrtcApi>>()>;
+
+  // `load_driver` is not called for kNoDevice; an empty `load_nvrtc` searches where the settings
+  // say. Tests hand in tables of their own.
   static absl::StatusOr<std::shared_ptr<Engine>> Create(
-      const EngineSettings& settings, const DriverLoader& load_driver = LoadDriver);
+      const EngineSettings& settings, const DriverLoader& load_driver = LoadDriver,
+      const NvrtcLoader& load_nvrtc = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -60,8 +65,10 @@ class Engine {
   bool has_device() const { return context_ != nullptr; }
 
   // From caches or NVRTC, then into the GPU (null for an engine without one, whose kernels are only
-  // compiled). An exception on the way (bad_alloc) is a status like any other failure.
-  absl::StatusOr<std::shared_ptr<const LoadedKernel>> GetLoaded(const KernelSource& source)
+  // compiled). Declined when it does not hold as many clusters as `residency` asks for. An
+  // exception on the way (bad_alloc) is a status like any other failure.
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> GetLoaded(const KernelSource& source,
+                                                                Residency residency)
       ABSL_LOCKS_EXCLUDED(publish_mutex_);
 
   // Counts the shadow launches that have finished.
@@ -95,7 +102,8 @@ class Engine {
   Engine(const EngineSettings& settings, std::unique_ptr<EventLog> log);
   absl::Status OpenDevice(const DriverLoader& load_driver);
   absl::Status ChooseProfile(const std::optional<DeviceReport>& device);
-  absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source);
+  absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(const KernelSource& source,
+                                                           Residency residency);
   void NoticeWanted() ABSL_LOCKS_EXCLUDED(ops_mutex_);
   std::vector<std::shared_ptr<FfnOp>> LiveOps() ABSL_LOCKS_EXCLUDED(ops_mutex_);
   void LogOverrides() const;
@@ -113,7 +121,8 @@ class Engine {
   PlanOverrides overrides_;
   std::unique_ptr<ManifestRecorder> recorder_;
   std::unique_ptr<KernelService> kernels_;
-  SingleFlightTable<LoadedKernel> loaded_;
+  // By residency: what fits in waves need not fit as a whole.
+  std::array<SingleFlightTable<LoadedKernel>, kNumResidencies> loaded_;
 
   std::atomic<bool> noted_unforced_ = false;
   std::atomic<bool> frozen_ = false;

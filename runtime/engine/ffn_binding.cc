@@ -44,23 +44,24 @@ absl::StatusOr<std::unique_ptr<FfnBinding>> FfnBinding::Bind(std::shared_ptr<Ffn
   FUSEBOX_RETURN_IF_ERROR(op->engine().RequireDevice("a binding"));
   FUSEBOX_ASSIGN_OR_RETURN(const BoundWeights bound, ReadWeights(*op, weights));
   std::unique_ptr<FfnBinding> binding(new FfnBinding(std::move(op)));
-  FUSEBOX_RETURN_IF_ERROR(binding->FillParams(bound));
+  const FfnOp& of = binding->op();
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    for (size_t rung = 0; rung < of.NumRungs(i); ++rung) {
+      FUSEBOX_RETURN_IF_ERROR(binding->FillParams(bound, of.Planned(i, rung).report.best.plan,
+                                                  &binding->params_[i][rung]));
+    }
+  }
   binding->weights_ = OperandsOf(bound);
   binding->shadow_ = binding->op_->Shadow();
   return binding;
 }
 
-absl::Status FfnBinding::FillParams(const BoundWeights& weights) {
+absl::Status FfnBinding::FillParams(const BoundWeights& weights, const FusionPlan& plan,
+                                    FfnParams* params) const {
   const DriverApi& driver = op_->engine().driver();
-  for (size_t i = 0; i < kNumTokenTiles; ++i) {
-    if (!op_->IsServed(i)) continue;
-    FillVectors(weights, &params_[i]);
-    const FusionPlan& plan = op_->Planned(i).report.best.plan;
-    FUSEBOX_RETURN_IF_ERROR(
-        CudaStatus(driver, EncodeWeightMaps(driver, plan, weights.matrices, &params_[i]),
-                   "cuTensorMapEncodeTiled"));
-  }
-  return absl::OkStatus();
+  FillVectors(weights, params);
+  return CudaStatus(driver, EncodeWeightMaps(driver, plan, weights.matrices, params),
+                    "cuTensorMapEncodeTiled");
 }
 
 }  // namespace fusebox

@@ -23,8 +23,10 @@ class FfnBinding {
                                                           const fusebox_ffn_weights* weights);
 
   // What comes from the weights is filled; the rest is the launch's. Zero for a tile that is not
-  // served.
-  const FfnParams& Params(size_t tile_index) const { return params_[tile_index]; }
+  // served. By rung, for boxes are as large as the plan's pieces.
+  const FfnParams& Params(size_t tile_index, size_t rung = 0) const {
+    return params_[tile_index][rung];
+  }
   const FfnOp& op() const { return *op_; }
 
   // Null but for a launch that FUSEBOX_SHADOW wants compared; it stays due until ShadowBegun.
@@ -38,10 +40,11 @@ class FfnBinding {
 
  private:
   explicit FfnBinding(std::shared_ptr<FfnOp> op) : op_(std::move(op)) {}
-  absl::Status FillParams(const struct BoundWeights& weights);
+  absl::Status FillParams(const struct BoundWeights& weights, const FusionPlan& plan,
+                          FfnParams* params) const;
 
   const std::shared_ptr<FfnOp> op_;
-  std::array<FfnParams, kNumTokenTiles> params_ = {};
+  std::array<std::array<FfnParams, kMaxRungs>, kNumTokenTiles> params_ = {};
   FfnOperandViews weights_;      // without rows
   FfnShadow* shadow_ = nullptr;  // the op's
   mutable std::atomic<int64_t> launches_since_shadow_ = 0;

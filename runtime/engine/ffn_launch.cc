@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/engine/last_error.h"
+#include "runtime/engine/row_overlap.h"
 #include "runtime/engine/struct_size.h"
 #include "runtime/engine/workspace.h"
 #include "runtime/launch/ffn_maps.h"
@@ -15,6 +16,7 @@ namespace fusebox {
 namespace {
 
 constexpr uint32_t kKnownFlags = FUSEBOX_LAUNCH_WEIGHTS_JUST_WRITTEN;
+constexpr int64_t kBytesPerElement = 2;  // bf16 and fp16
 
 // A matrix of tokens as the caller names it.
 struct Rows {
@@ -118,23 +120,33 @@ fusebox_status CheckResiduals(ResidualMode mode, const fusebox_ffn_args& args, i
   return FUSEBOX_OK;
 }
 
-// What is still being read when it is written, or would be written twice.
-fusebox_status CheckOverlaps(ResidualMode mode, const Buffers& buffers) {
+// What is still being read when it is written, or would be written twice. Where a buffer may be
+// another, it may be so row for row only.
+fusebox_status CheckOverlaps(ResidualMode mode, const Buffers& buffers, int64_t tokens,
+                             int64_t hidden) {
   const bool has_sum = mode == ResidualMode::kAddBeforeNorm;
+  const Overlap with_residual = has_sum ? Overlap::kNone : Overlap::kSame;
   const struct {
     const Rows& written;
     const Rows& other;
-    bool forbidden;
-  } pairs[] = {{buffers.y, buffers.x, true},
-               {buffers.y, buffers.residual, has_sum},
-               {buffers.y, buffers.residual_out, has_sum},
-               {buffers.residual_out, buffers.x, has_sum}};
-  for (const auto& [written, other, forbidden] : pairs) {
-    if (!forbidden || written.data != other.data) continue;
+    bool used;
+    Overlap allowed;
+  } pairs[] = {{buffers.y, buffers.x, true, Overlap::kNone},
+               {buffers.y, buffers.residual, true, with_residual},
+               {buffers.y, buffers.residual_out, has_sum, Overlap::kNone},
+               {buffers.residual_out, buffers.x, has_sum, Overlap::kNone},
+               {buffers.residual_out, buffers.residual, has_sum, Overlap::kSame}};
+  for (const auto& [written, other, used, allowed] : pairs) {
+    if (!used) continue;
+    const Overlap overlap =
+        OverlapOf({written.data, written.stride * kBytesPerElement},
+                  {other.data, other.stride * kBytesPerElement}, tokens, hidden * kBytesPerElement);
+    if (overlap == Overlap::kNone || overlap == allowed) continue;
     return RecordFailureF(FUSEBOX_INVALID_ARGUMENT,
-                          "ffn_launch: %s is %s, which is still needed when %s is written; pass "
+                          "ffn_launch: %s %s %s, which is still needed when %s is written; pass "
                           "another buffer for %s",
-                          written.name, other.name, written.name, written.name);
+                          written.name, overlap == Overlap::kSame ? "is" : "overlaps", other.name,
+                          written.name, written.name);
   }
   return FUSEBOX_OK;
 }
@@ -161,16 +173,15 @@ fusebox_status ReadBuffers(const FfnProblem& problem, const fusebox_ffn_args& ar
     status = CheckRows(buffers->residual_out, hidden);
     if (status != FUSEBOX_OK) return status;
   }
-  return CheckOverlaps(problem.residual_mode, *buffers);
+  return CheckOverlaps(problem.residual_mode, *buffers, args.tokens, hidden);
 }
 
 // Checks all buffers and fills everything of `params` but the weights. REQUIRES: tokens >= 1.
-fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_args& args,
-                          FfnParams* params) {
+fusebox_status FillParams(const FfnOp& op, const PlannedKernel& planned,
+                          const fusebox_ffn_args& args, FfnParams* params) {
   Buffers buffers;
   fusebox_status status = ReadBuffers(op.spec().problem, args, &buffers);
   if (status != FUSEBOX_OK) return status;
-  const PlannedKernel& planned = op.Planned(tile_index);
   status = CheckWorkspace(op.engine(), args, static_cast<size_t>(planned.source.workspace_bytes));
   if (status != FUSEBOX_OK) return status;
 
@@ -201,13 +212,29 @@ fusebox_status FillParams(const FfnOp& op, size_t tile_index, const fusebox_ffn_
 }
 
 // The kernel of the tile; for no tokens that of any tile, as it only keeps the stream's order.
-const LoadedKernel* FindKernel(const FfnOp& op, int32_t tokens, size_t* tile_index) {
-  const LoadedKernel* kernel = op.Kernel(*tile_index);
-  for (size_t i = 0; kernel == nullptr && tokens == 0 && i < kNumTokenTiles; ++i) {
-    kernel = op.Kernel(i);
-    if (kernel != nullptr) *tile_index = i;
+const ReadyKernel* FindKernel(const FfnOp& op, int32_t tokens, size_t* tile_index) {
+  const ReadyKernel* ready = op.Ready(*tile_index);
+  for (size_t i = 0; ready == nullptr && tokens == 0 && i < kNumTokenTiles; ++i) {
+    ready = op.Ready(i);
+    if (ready != nullptr) *tile_index = i;
   }
-  return kernel;
+  return ready;
+}
+
+// What to answer where no kernel is ready; a kernel that may still come is asked for.
+fusebox_status AnswerWithoutKernel(const FfnOp& op, int32_t tokens, size_t tile_index) {
+  if (tokens == 0) return FUSEBOX_OK;  // nothing enqueued, nothing late
+  if (!op.IsServed(tile_index)) {
+    return RecordFailure(FUSEBOX_DECLINED, op.Refusal(tile_index).message());
+  }
+  if (const absl::Status* const unfit = op.Unfit(tile_index); unfit != nullptr) {
+    return RecordFailure(FUSEBOX_DECLINED, unfit->message());
+  }
+  op.Want(tile_index);
+  return RecordFailureF(FUSEBOX_NOT_READY,
+                        "the kernel for %d tokens is not there yet; call "
+                        "fusebox_op_prepare before, and run your own path meanwhile",
+                        tokens);
 }
 
 fusebox_status CheckCounts(const FfnOp& op, const fusebox_ffn_args& args) {
@@ -243,34 +270,24 @@ fusebox_status Launch(const FfnBinding& binding, const fusebox_ffn_args& args, C
   fusebox_status status = CheckCounts(op, args);
   if (status != FUSEBOX_OK) return status;
   size_t tile_index = TileIndexFor(args.tokens);
-  const LoadedKernel* kernel = FindKernel(op, args.tokens, &tile_index);
-  if (kernel == nullptr && args.tokens == 0) return FUSEBOX_OK;  // nothing enqueued, nothing late
-  if (kernel == nullptr && !op.IsServed(tile_index)) {
-    return RecordFailure(FUSEBOX_DECLINED, op.Refusal(tile_index).message());
-  }
-  if (kernel == nullptr) {
-    op.Want(tile_index);
-    return RecordFailureF(FUSEBOX_NOT_READY,
-                          "the kernel for %d tokens is not there yet; call "
-                          "fusebox_op_prepare before, and run your own path meanwhile",
-                          args.tokens);
-  }
-  FfnParams params = binding.Params(tile_index);
+  const ReadyKernel* const ready = FindKernel(op, args.tokens, &tile_index);
+  if (ready == nullptr) return AnswerWithoutKernel(op, args.tokens, tile_index);
+  FfnParams params = binding.Params(tile_index, ready->rung);
   params.workspace = static_cast<unsigned int*>(args.workspace);
   params.tokens = static_cast<unsigned int>(args.tokens);
   if (args.tokens == 0) {
     params.x = params.h = params.down;  // valid maps; the kernel loads nothing through them
   } else {
-    status = FillParams(op, tile_index, args, &params);
+    status = FillParams(op, op.Planned(tile_index, ready->rung), args, &params);
     if (status != FUSEBOX_OK) return status;
   }
   FfnShadow* shadow = args.tokens == 0 ? nullptr : binding.DueShadow();
   if (shadow != nullptr && !shadow->Begin(binding.weights(), params, stream)) shadow = nullptr;
-  const CUresult result =
-      LaunchKernel(op.engine().driver(), *kernel, params, OverlapFor(op.engine(), args), stream);
+  const CUresult result = LaunchKernel(op.engine().driver(), *ready->kernel, params,
+                                       OverlapFor(op.engine(), args), stream);
   if (shadow != nullptr) {
     binding.ShadowBegun();
-    shadow->End(result, op.Planned(tile_index), params, stream);
+    shadow->End(result, op.Planned(tile_index, ready->rung), params, stream);
   }
   if (result == CUDA_SUCCESS) return FUSEBOX_OK;
   const char* name = nullptr;

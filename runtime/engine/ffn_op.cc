@@ -1,8 +1,10 @@
 #include "runtime/engine/ffn_op.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -28,41 +30,47 @@ absl::StatusOr<std::shared_ptr<FfnOp>> FfnOp::Create(std::shared_ptr<Engine> eng
     return Declined("enabled", "FUSEBOX_ENABLE leaves ffn out; set it to 1, or run your own path");
   }
   std::shared_ptr<FfnOp> op(new FfnOp(std::move(engine), spec));
-  const size_t last_index = TileIndexFor(spec.max_tokens);
-  bool serves_any = false;
-  for (size_t i = 0; i < kNumTokenTiles; ++i) {
-    Tile& tile = op->tiles_[i];
-    if (i > last_index) {
-      tile.refusal = Declined(
-          "token_limit", absl::StrCat("the op was made for at most ", spec.max_tokens, " tokens"));
-      continue;
-    }
-    FUSEBOX_RETURN_IF_ERROR(op->PlanTile(i));
-    serves_any = serves_any || op->IsServed(i);
-  }
-  if (!serves_any) return op->tiles_[0].refusal;
+  FUSEBOX_RETURN_IF_ERROR(op->PlanTiles());
   op->engine_->NoteUnforced(spec.problem);
   op->engine_->Adopt(op);
   if (op->engine_->NoticesWanted()) op->engine_->pool().Start();
   return op;
 }
 
+absl::Status FfnOp::PlanTiles() {
+  const size_t last_index = TileIndexFor(spec_.max_tokens);
+  bool serves_any = false;
+  for (size_t i = 0; i < kNumTokenTiles; ++i) {
+    Tile& tile = tiles_[i];
+    if (i > last_index) {
+      tile.refusal = Declined(
+          "token_limit", absl::StrCat("the op was made for at most ", spec_.max_tokens, " tokens"));
+      continue;
+    }
+    FUSEBOX_RETURN_IF_ERROR(PlanTile(i));
+    serves_any = serves_any || IsServed(i);
+  }
+  return serves_any ? absl::OkStatus() : tiles_[0].refusal;
+}
+
 // A decline is the tile's refusal; any other failure is the op's.
 absl::Status FfnOp::PlanTile(size_t tile_index) {
   Tile& tile = tiles_[tile_index];
-  absl::StatusOr<PlannedKernel> planned =
-      PlanAndEmit(spec_.problem, kTokenTiles[tile_index], engine_->spec(), engine_->overrides());
-  tile.refusal = planned.status();
-  if (!planned.ok()) return IsDeclined(planned.status()) ? absl::OkStatus() : planned.status();
-  const SearchReport& report = planned->report;
+  absl::StatusOr<std::vector<PlannedKernel>> ladder =
+      PlanLadder(spec_.problem, kTokenTiles[tile_index], engine_->spec(), engine_->overrides());
+  tile.refusal = ladder.status();
+  if (!ladder.ok()) return IsDeclined(ladder.status()) ? absl::OkStatus() : ladder.status();
+  const PlannedKernel& first = ladder->front();
+  const SearchReport& report = first.report;
   engine_->log().Write(report.chosen_by == ChosenBy::kForced ? LogLevel::kWarn : LogLevel::kDebug,
                        "plan",
-                       {{"kernel", planned->source.name},
+                       {{"kernel", first.source.name},
                         {"plan", report.best.plan.Summary()},
                         {"chosen_by", ToString(report.chosen_by)},
                         {"us", report.best.cost.us()},
-                        {"floor_us", report.best.cost.floor_us}});
-  tile.planned = *std::move(planned);
+                        {"floor_us", report.best.cost.floor_us},
+                        {"rungs", static_cast<int64_t>(ladder->size())}});
+  tile.rungs = *std::move(ladder);
   return absl::OkStatus();
 }
 
@@ -95,7 +103,9 @@ absl::Status FfnOp::Prepare(absl::Span<const int32_t> tokens, PrepareMode mode) 
     if (!index.ok() || std::exchange(tried[*index], true)) continue;
     RecordTile(*index);
     if (IsTileReady(tiles_[*index])) continue;
-    if (engine_->frozen()) {
+    if (const absl::Status* const unfit = Unfit(*index); unfit != nullptr) {
+      first_failure.Update(*unfit);
+    } else if (engine_->frozen()) {
       first_failure.Update(absl::UnavailableError(
           absl::StrCat("the kernel for ", count,
                        " tokens is not there, and the engine is frozen; prepare before "
@@ -111,36 +121,81 @@ absl::Status FfnOp::Prepare(absl::Span<const int32_t> tokens, PrepareMode mode) 
 
 absl::Status FfnOp::PrepareTile(size_t tile_index) {
   Tile& tile = tiles_[tile_index];
-  absl::StatusOr<std::shared_ptr<const LoadedKernel>> loaded =
-      engine_->GetLoaded(tile.planned->source);
-  if (!loaded.ok()) {
+  const std::string& name = tile.rungs.front().source.name;
+  absl::StatusOr<ReadyKernel> ready = ClimbDown(tile);
+  if (!ready.ok()) {
     engine_->counters().kernels_failed.Add();
-    engine_->log().Write(
-        absl::IsUnavailable(loaded.status()) ? LogLevel::kInfo : LogLevel::kError, "prepare",
-        {{"kernel", tile.planned->source.name}, {"reason", loaded.status().message()}});
-    return loaded.status();
+    engine_->log().Write(absl::IsUnavailable(ready.status()) ? LogLevel::kInfo : LogLevel::kError,
+                         "prepare", {{"kernel", name}, {"reason", ready.status().message()}});
+    return IsDeclined(ready.status()) ? MakeUnfit(tile, ready.status()) : ready.status();
   }
   const bool published = engine_->PublishUnlessFrozen([&] {
     if (IsTileReady(tile)) return;
-    tile.kernel = *std::move(loaded);
+    tile.ready_kernel = *std::move(ready);
     tile.compiled.store(true, std::memory_order_release);
-    tile.ready.store(tile.kernel.get(), std::memory_order_release);
+    if (engine_->has_device()) tile.ready.store(&tile.ready_kernel, std::memory_order_release);
     engine_->counters().kernels_ready.Add();
   });
   if (published || IsTileReady(tile)) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("the engine was frozen while ", tile.planned->source.name,
+      absl::StrCat("the engine was frozen while ", name,
                    " was being prepared; prepare before fusebox_engine_freeze"));
 }
 
-void FfnOp::PrepareTileInBackground(size_t tile_index) {
-  if (tiles_[tile_index].queued.exchange(true)) return;
-  tiles_[tile_index].failed.store(false, std::memory_order_relaxed);
-  engine_->pool().Enqueue([op = shared_from_this(), tile_index] {
-    Tile& tile = op->tiles_[tile_index];
-    if (!op->PrepareTile(tile_index).ok()) tile.failed.store(true, std::memory_order_relaxed);
-    tile.queued.store(false);
+// The first rung that fits this GPU; Declined when none does, and any other failure as it is: what
+// a rung lacks, a compiler or memory, says nothing about the GPU. Without a GPU nothing can fit or
+// not, and all rungs are made for the one that will come.
+absl::StatusOr<ReadyKernel> FfnOp::ClimbDown(const Tile& tile) const {
+  absl::Status refusal;
+  for (size_t i = 0; i < tile.rungs.size(); ++i) {
+    const PlannedKernel& rung = tile.rungs[i];
+    absl::StatusOr<std::shared_ptr<const LoadedKernel>> loaded =
+        engine_->GetLoaded(rung.source, rung.residency);
+    if (loaded.ok() && engine_->has_device()) {
+      return ReadyKernel{.kernel = *std::move(loaded), .rung = i};
+    }
+    refusal = loaded.status();
+    if (!loaded.ok() && !IsDeclined(refusal)) return refusal;
+    if (loaded.ok() || i + 1 == tile.rungs.size()) continue;
+    engine_->log().Write(LogLevel::kWarn, "load",
+                         {{"event", "next_rung"},
+                          {"kernel", rung.source.name},
+                          {"plan", rung.report.best.plan.Summary()},
+                          {"next", tile.rungs[i + 1].report.best.plan.Summary()},
+                          {"reason", refusal.message()}});
+  }
+  if (refusal.ok()) return ReadyKernel{};
+  if (tile.rungs.size() == 1) return refusal;
+  return Declined(
+      "co_resident",
+      absl::StrCat("none of the ", tile.rungs.size(), " plans of ", tile.rungs.front().source.name,
+                   " fits this GPU; the least of them: ", refusal.message()));
+}
+
+// Launches answer with the refusal from now on, and prepares too: a GPU does not grow.
+absl::Status FfnOp::MakeUnfit(Tile& tile, const absl::Status& refusal) const {
+  engine_->PublishUnlessFrozen([&] {
+    if (tile.unfit.load(std::memory_order_relaxed) != nullptr) return;
+    tile.gpu_refusal = refusal;
+    tile.unfit.store(&tile.gpu_refusal, std::memory_order_release);
   });
+  return refusal;
+}
+
+void FfnOp::PrepareTileInBackground(size_t tile_index) {
+  std::atomic<bool>& queued = tiles_[tile_index].queued;
+  if (queued.exchange(true)) return;
+  absl::Cleanup unqueue = [&queued] { queued.store(false); };  // when there is no memory for it
+  engine_->pool().Enqueue([op = shared_from_this(), tile_index] { op->PrepareQueued(tile_index); });
+  std::move(unqueue).Cancel();
+}
+
+void FfnOp::PrepareQueued(size_t tile_index) {
+  Tile& tile = tiles_[tile_index];
+  const absl::Cleanup unqueue = [&tile] { tile.queued.store(false); };
+  // Until it is known better: an exception may end this too, as when a failure is logged.
+  tile.failed.store(true, std::memory_order_relaxed);
+  if (PrepareTile(tile_index).ok()) tile.failed.store(false, std::memory_order_relaxed);
 }
 
 void FfnOp::NoticeWanted() {
@@ -191,22 +246,30 @@ absl::StatusOr<int64_t> FfnOp::WorkspaceBytes(int64_t max_tokens) const {
   if (max_tokens == 0) max_tokens = spec_.max_tokens;
   FUSEBOX_ASSIGN_OR_RETURN(const size_t last_index, ServedTileIndex(max_tokens));
   int64_t bytes = 0;
-  for (size_t i = 0; i <= last_index; ++i) {
-    if (IsServed(i)) bytes = std::max(bytes, Planned(i).source.workspace_bytes);
+  for (size_t i = 0; i <= last_index; ++i) bytes = std::max(bytes, TileWorkspaceBytes(i));
+  return bytes;
+}
+
+int64_t FfnOp::TileWorkspaceBytes(size_t tile_index) const {
+  int64_t bytes = 0;
+  for (const PlannedKernel& rung : tiles_[tile_index].rungs) {
+    bytes = std::max(bytes, rung.source.workspace_bytes);
   }
   return bytes;
 }
 
 absl::StatusOr<std::string> FfnOp::PlanJson(int64_t tokens) const {
   FUSEBOX_ASSIGN_OR_RETURN(const size_t index, ServedTileIndex(tokens));
-  return Planned(index).ToJson();
+  const ReadyKernel* const ready = Ready(index);
+  return LadderJson(tiles_[index].rungs,
+                    ready == nullptr ? std::nullopt : std::optional(ready->rung));
 }
 
 absl::Status FfnOp::InitWorkspace(void* workspace, size_t bytes, CUstream stream) const {
   FUSEBOX_RETURN_IF_ERROR(engine_->RequireDevice("a workspace"));
   int64_t least_bytes = 0;
   for (size_t i = 0; i < kNumTokenTiles && least_bytes == 0; ++i) {
-    if (IsServed(i)) least_bytes = Planned(i).source.workspace_bytes;
+    least_bytes = TileWorkspaceBytes(i);
   }
   if (workspace == nullptr) return absl::InvalidArgumentError("workspace is NULL");
   if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) {

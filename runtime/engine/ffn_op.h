@@ -1,6 +1,7 @@
-// FfnOp is an ffn with fixed dimensions on an engine: its plans and sources, one a token tile, and
-// the kernels as they become ready. Invariant: plans never change after Create; a kernel, once
-// ready, stays. Thread-safe; what a launch reads (Kernel) takes no lock.
+// FfnOp is an ffn with fixed dimensions on an engine: the plans and sources of each token tile's
+// ladder, and the kernels as they become ready. Invariant: plans never change after Create; a
+// kernel, once ready, stays, and with it the rung in force; so does the refusal of a tile of which
+// no rung fits the GPU. Thread-safe; what a launch reads (Ready, Unfit) takes no lock.
 #ifndef FUSEBOX_RUNTIME_ENGINE_FFN_OP_H_
 #define FUSEBOX_RUNTIME_ENGINE_FFN_OP_H_
 
@@ -8,8 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,12 @@ constexpr size_t kNumTokenTiles = kTokenTiles.size();
 
 enum class PrepareMode { kBlock, kBackground };
 
+// A kernel on the GPU and the rung of its tile's ladder that it was made from.
+struct ReadyKernel {
+  std::shared_ptr<const LoadedKernel> kernel;
+  size_t rung = 0;
+};
+
 class FfnOp : public std::enable_shared_from_this<FfnOp> {
  public:
   // Declined when no tile is served, or FUSEBOX_ENABLE leaves ffn out.
@@ -38,7 +45,7 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   FfnOp& operator=(const FfnOp&) = delete;
 
   // Every count is tried; the first failure is returned. Unavailable (NOT_READY) on a frozen
-  // engine.
+  // engine; Declined where no rung of the ladder fits this GPU.
   absl::Status Prepare(absl::Span<const int32_t> tokens, PrepareMode mode);
   // Records, and prepares where the engine does that, what launches found missing; called by an
   // idle background thread.
@@ -58,15 +65,26 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
   }
 
   // The launch path. `tile_index` counts kTokenTiles.
-  const LoadedKernel* Kernel(size_t tile_index) const {
+  const ReadyKernel* Ready(size_t tile_index) const {
     return tiles_[tile_index].ready.load(std::memory_order_acquire);
+  }
+  const LoadedKernel* Kernel(size_t tile_index) const {
+    const ReadyKernel* const ready = Ready(tile_index);
+    return ready == nullptr ? nullptr : ready->kernel.get();
+  }
+  // Why no rung of the tile fits this GPU; null before that is known, and where one does.
+  const absl::Status* Unfit(size_t tile_index) const {
+    return tiles_[tile_index].unfit.load(std::memory_order_acquire);
   }
   void Want(size_t tile_index) const {
     tiles_[tile_index].wanted.store(true, std::memory_order_relaxed);
   }
-  bool IsServed(size_t tile_index) const { return tiles_[tile_index].planned.has_value(); }
-  // REQUIRES: IsServed.
-  const PlannedKernel& Planned(size_t tile_index) const { return *tiles_[tile_index].planned; }
+  bool IsServed(size_t tile_index) const { return !tiles_[tile_index].rungs.empty(); }
+  // REQUIRES: IsServed, and a rung of the ladder.
+  const PlannedKernel& Planned(size_t tile_index, size_t rung = 0) const {
+    return tiles_[tile_index].rungs[rung];
+  }
+  size_t NumRungs(size_t tile_index) const { return tiles_[tile_index].rungs.size(); }
   // Why a tile is not served; OK where it is.
   const absl::Status& Refusal(size_t tile_index) const { return tiles_[tile_index].refusal; }
 
@@ -75,22 +93,30 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
 
  private:
   struct Tile {
-    std::optional<PlannedKernel> planned;
+    std::vector<PlannedKernel> rungs;  // the ladder; empty: not served
     absl::Status refusal;
-    std::atomic<const LoadedKernel*> ready = nullptr;  // owned by `kernel`
+    std::atomic<const ReadyKernel*> ready = nullptr;   // `ready_kernel`, once it is there
+    std::atomic<const absl::Status*> unfit = nullptr;  // `gpu_refusal`, once it is there
     std::atomic<bool> compiled = false;                // without a GPU: in a cache
     mutable std::atomic<bool> wanted = false;          // a launch found it missing
     std::atomic<bool> queued = false;                  // for the background
-    std::atomic<bool> failed = false;            // in the background: not tried again by itself
-    std::shared_ptr<const LoadedKernel> kernel;  // written once, under the engine's publish lock
+    std::atomic<bool> failed = false;  // in the background: not tried again by itself
+    // Each written once, under the engine's publish lock.
+    ReadyKernel ready_kernel;
+    absl::Status gpu_refusal;
   };
 
   FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec);
   absl::Status PlanTile(size_t tile_index);
   absl::StatusOr<size_t> ServedTileIndex(int64_t tokens) const;
   void RecordTile(size_t tile_index) const;
+  absl::Status PlanTiles();
+  int64_t TileWorkspaceBytes(size_t tile_index) const;  // the largest of its rungs'
   absl::Status PrepareTile(size_t tile_index);
+  absl::StatusOr<ReadyKernel> ClimbDown(const Tile& tile) const;
+  absl::Status MakeUnfit(Tile& tile, const absl::Status& refusal) const;
   void PrepareTileInBackground(size_t tile_index);
+  void PrepareQueued(size_t tile_index);  // on a background thread
   bool IsTileReady(const Tile& tile) const;
 
   const std::shared_ptr<Engine> engine_;

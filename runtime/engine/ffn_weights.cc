@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/driver/cuda_status.h"
 #include "runtime/engine/ffn_op.h"
 #include "runtime/engine/struct_size.h"
 #include "src/base/status.h"
@@ -21,26 +22,33 @@ struct NamedMatrix {
   int64_t leading_dimension;  // 0: packed
 };
 
+absl::Status NoDeviceMemory(const Engine& engine, const char* name, const void* data,
+                            const char* found) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("weights: %s %p is no device memory (%s); pass a pointer to memory of GPU %d",
+                      name, data, found, engine.device_ordinal()));
+}
+
 absl::Status CheckOnDevice(const Engine& engine, const char* name, const void* data) {
   const DriverApi& driver = engine.driver();
   const CUdeviceptr pointer = reinterpret_cast<CUdeviceptr>(data);
   unsigned int memory_type = 0;
+  CUresult result =
+      driver.PointerGetAttribute(&memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
+  if (result == CUDA_ERROR_INVALID_VALUE) {  // also of a pointer that is freed already
+    return NoDeviceMemory(engine, name, data, "cuPointerGetAttribute knows no allocation there");
+  }
+  FUSEBOX_RETURN_IF_ERROR(CudaStatus(driver, result, "cuPointerGetAttribute(MEMORY_TYPE)"));
+  if (memory_type != CU_MEMORYTYPE_DEVICE) {
+    return NoDeviceMemory(engine, name, data, "but the host's, registered with CUDA");
+  }
   int ordinal = -1;
-  if (driver.PointerGetAttribute(&memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) !=
-          CUDA_SUCCESS ||
-      memory_type != CU_MEMORYTYPE_DEVICE) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("weights: %s %p is no device memory; pass a pointer to memory of GPU %d",
-                        name, data, engine.device_ordinal()));
-  }
-  if (driver.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) ==
-          CUDA_SUCCESS &&
-      ordinal != engine.device_ordinal()) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "weights: %s %p lies on GPU %d, but the op's engine is for GPU %d; make one engine a GPU",
-        name, data, ordinal, engine.device_ordinal()));
-  }
-  return absl::OkStatus();
+  result = driver.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer);
+  FUSEBOX_RETURN_IF_ERROR(CudaStatus(driver, result, "cuPointerGetAttribute(DEVICE_ORDINAL)"));
+  if (ordinal == engine.device_ordinal()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "weights: %s %p lies on GPU %d, but the op's engine is for GPU %d; make one engine a GPU",
+      name, data, ordinal, engine.device_ordinal()));
 }
 
 absl::StatusOr<MatrixView> ViewOf(const FfnOp& op, const NamedMatrix& matrix, int64_t rows,

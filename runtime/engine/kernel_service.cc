@@ -1,10 +1,10 @@
 #include "runtime/engine/kernel_service.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/engine/catch_exceptions.h"
 #include "runtime/engine/kernel_dump.h"
 #include "src/base/status.h"
 
@@ -87,7 +87,7 @@ absl::StatusOr<KernelService::Kernel> KernelService::FindOrCompile(const KernelS
 }
 
 absl::StatusOr<KernelService::Kernel> KernelService::CompileAnew(const KernelSource& source) {
-  FUSEBOX_ASSIGN_OR_RETURN(const NvrtcCompiler* const compiler, Compiler());
+  FUSEBOX_ASSIGN_OR_RETURN(const std::shared_ptr<const NvrtcCompiler> compiler, Compiler());
   absl::StatusOr<CompiledKernel> compiled = compiler->Compile(source);
   if (!options_.dump_dir.empty()) {
     const absl::Status dumped = DumpKernel(options_.dump_dir, source, compiled);
@@ -125,20 +125,18 @@ void KernelService::Replace(const KernelSource& source, const CompiledKernel& ke
   Keep(source, kernel);
 }
 
-absl::StatusOr<const NvrtcCompiler*> KernelService::Compiler() {
-  absl::call_once(looked_for_nvrtc_, [&] {  // nothing may leave it: every later call would hang
-    absl::StatusOr<std::shared_ptr<const NvrtcApi>> api =
-        CatchExceptions([&] { return LoadNvrtc(options_.toolkit_places, options_.nvrtc_path); });
-    nvrtc_status_ = api.status();
-    if (!api.ok()) return;
-    compiler_.emplace(*std::move(api));
-    log_->Write(LogLevel::kDebug, "compile",
-                {{"event", "nvrtc"},
-                 {"version", compiler_->api().VersionString()},
-                 {"path", compiler_->api().path}});
-  });
-  FUSEBOX_RETURN_IF_ERROR(nvrtc_status_);
-  return &*compiler_;
+absl::StatusOr<std::shared_ptr<const NvrtcCompiler>> KernelService::Compiler() {
+  constexpr Fingerprint kCompilerKey = {};
+  return compilers_.GetOrMake(
+      kCompilerKey, [&]() -> absl::StatusOr<std::shared_ptr<const NvrtcCompiler>> {
+        FUSEBOX_ASSIGN_OR_RETURN(std::shared_ptr<const NvrtcApi> api,
+                                 options_.load_nvrtc != nullptr
+                                     ? options_.load_nvrtc()
+                                     : LoadNvrtc(options_.toolkit_places, options_.nvrtc_path));
+        log_->Write(LogLevel::kDebug, "compile",
+                    {{"event", "nvrtc"}, {"version", api->VersionString()}, {"path", api->path}});
+        return std::make_shared<const NvrtcCompiler>(std::move(api));
+      });
 }
 
 }  // namespace fusebox

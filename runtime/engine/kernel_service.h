@@ -5,13 +5,12 @@
 #ifndef FUSEBOX_RUNTIME_ENGINE_KERNEL_SERVICE_H_
 #define FUSEBOX_RUNTIME_ENGINE_KERNEL_SERVICE_H_
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/base/call_once.h"
 #include "absl/status/statusor.h"
 #include "runtime/cache/cubin_store.h"
 #include "runtime/cache/single_flight.h"
@@ -42,6 +41,8 @@ class KernelService {
     ToolkitPlaces toolkit_places;
     std::string nvrtc_path;
     std::string dump_dir;
+    std::function<absl::StatusOr<std::shared_ptr<const NvrtcApi>>()>
+        load_nvrtc;  // empty: from the places above
     int max_nvrtc_major =
         1 << 20;  // entries of newer ones are missed; without a driver there is no limit
   };
@@ -61,8 +62,8 @@ class KernelService {
   // The driver refused what is kept and took `kernel`: sets the entry aside, keeps `kernel`.
   void Replace(const KernelSource& source, const CompiledKernel& kernel, const std::string& reason);
 
-  // Looked for at the first call, then kept, also when it was not found.
-  absl::StatusOr<const NvrtcCompiler*> Compiler();
+  // Looked for until it is found, then kept.
+  absl::StatusOr<std::shared_ptr<const NvrtcCompiler>> Compiler();
   CubinStore& store() { return store_; }
 
  private:
@@ -76,9 +77,7 @@ class KernelService {
   EngineCounters* const counters_;
   CubinStore store_;
   SingleFlightTable<CompiledKernel> kernels_;
-  absl::once_flag looked_for_nvrtc_;
-  absl::Status nvrtc_status_;
-  std::optional<NvrtcCompiler> compiler_;
+  SingleFlightTable<NvrtcCompiler> compilers_;  // one, under kCompilerKey
 };
 
 }  // namespace fusebox

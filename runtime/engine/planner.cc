@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "src/base/status.h"
 #include "src/source/emit.h"
 
@@ -22,10 +23,50 @@ constexpr ProfileOfName kProfiles[] = {
 
 }  // namespace
 
-std::string PlannedKernel::ToJson() const {
-  return absl::StrCat("{\"kernel\":\"", source.name, "\",\"digest\":\"", source.Digest().ToHex(),
-                      "\",\"workspace_bytes\":", source.workspace_bytes,
-                      ",\"search\":", report.ToJson(), "}");
+absl::StatusOr<std::vector<LadderRung>> ChooseLadder(const FfnProblem& problem, int token_tile,
+                                                     const DeviceSpec& device,
+                                                     const PlanOverrides& overrides) {
+  if (overrides.plans.Find(problem, token_tile) == nullptr) {
+    return BuildLadder(problem, token_tile, device);
+  }
+  // One rung: another plan in the forced one's place would not be what was asked for.
+  FUSEBOX_ASSIGN_OR_RETURN(SearchReport report, ChoosePlan(problem, token_tile, device, overrides));
+  std::vector<LadderRung> ladder;
+  ladder.push_back({.report = std::move(report)});
+  return ladder;
+}
+
+absl::StatusOr<std::vector<PlannedKernel>> PlanLadder(const FfnProblem& problem, int token_tile,
+                                                      const DeviceSpec& device,
+                                                      const PlanOverrides& overrides) {
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<LadderRung> ladder,
+                           ChooseLadder(problem, token_tile, device, overrides));
+  std::vector<PlannedKernel> rungs;
+  for (LadderRung& rung : ladder) {
+    FUSEBOX_ASSIGN_OR_RETURN(KernelSource source, Emit(rung.report.best.plan, overrides.templates));
+    rungs.push_back({.report = std::move(rung.report),
+                     .source = std::move(source),
+                     .residency = rung.residency});
+  }
+  return rungs;
+}
+
+std::string LadderJson(absl::Span<const PlannedKernel> rungs, std::optional<size_t> in_force) {
+  const PlannedKernel& shown = rungs[in_force.value_or(0)];
+  std::string json = absl::StrCat("{\"kernel\":\"", shown.source.name, "\",\"digest\":\"",
+                                  shown.source.Digest().ToHex(),
+                                  "\",\"workspace_bytes\":", shown.source.workspace_bytes,
+                                  ",\"search\":", shown.report.ToJson(), ",\"ladder\":[");
+  for (size_t i = 0; i < rungs.size(); ++i) {
+    const PlannedKernel& rung = rungs[i];
+    const FusionPlan& plan = rung.report.best.plan;
+    absl::StrAppend(&json, i == 0 ? "" : ",", "{\"plan\":\"", plan.Summary(),
+                    "\",\"us\":", absl::StrFormat("%.3f", rung.report.best.cost.us()),
+                    ",\"clusters_needed\":", ClustersNeeded(plan, rung.residency), ",\"digest\":\"",
+                    rung.source.Digest().ToHex(),
+                    "\",\"in_force\":", in_force == i ? "true" : "false", "}");
+  }
+  return absl::StrCat(json, "]}");
 }
 
 absl::StatusOr<SearchReport> ChoosePlan(const FfnProblem& problem, int token_tile,

@@ -11,8 +11,6 @@
 namespace fusebox {
 namespace {
 
-constexpr int kPortableClusterSize = 8;  // CUDA C++ Programming Guide, thread block clusters
-
 constexpr char kGetKernel[] = "cuLibraryGetKernel";
 
 // The driver's ways of saying that the bytes are no cubin for this GPU.
@@ -65,16 +63,21 @@ absl::Status CheckNoSpill(const DriverApi& api, CUfunction function, const Kerne
       "NVRTC"));
 }
 
-absl::Status CheckCoResident(int max_active_clusters, const KernelSource& source) {
+absl::Status CheckCoResident(int max_active_clusters, const KernelSource& source,
+                             Residency residency) {
   const LaunchShape& launch = source.launch;
-  const int num_clusters = launch.grid_ctas / launch.cluster_size;
-  if (max_active_clusters >= num_clusters) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "co_resident: ", source.name, " needs ", num_clusters, " clusters of ", launch.cluster_size,
-      " CTAs at once with ", launch.dynamic_smem_bytes,
-      " bytes of shared memory each; this GPU holds ", max_active_clusters,
-      " (a MIG slice, or a die with fewer SMs than the profile's); run your own path, or name a "
-      "profile that fits in FUSEBOX_DEVICE_PROFILE"));
+  // Whatever was asked for: in waves, a grid that waits for itself would never end.
+  const bool in_waves =
+      residency == Residency::kOneCluster && launch.cooperation == Cooperation::kCluster;
+  const int num_needed = in_waves ? 1 : launch.grid_ctas / launch.cluster_size;
+  if (max_active_clusters >= num_needed) return absl::OkStatus();
+  return Declined(
+      "co_resident",
+      absl::StrCat(source.name, " needs ", num_needed, " clusters of ", launch.cluster_size,
+                   " CTAs at once with ", launch.dynamic_smem_bytes,
+                   " bytes of shared memory each; this GPU holds ", max_active_clusters,
+                   " (a MIG slice, or a die with fewer SMs than the profile's); run your own "
+                   "path, or name a profile that fits in FUSEBOX_DEVICE_PROFILE"));
 }
 
 }  // namespace
@@ -91,7 +94,7 @@ absl::StatusOr<int> MaxActiveClusters(const DriverApi& api, CUfunction function,
 
 absl::StatusOr<std::shared_ptr<const LoadedKernel>> LoadedKernel::Load(
     std::shared_ptr<PrimaryContext> context, const KernelSource& source,
-    const CompiledKernel& kernel) {
+    const CompiledKernel& kernel, Residency residency) {
   const DriverApi& api = context->api();
   FUSEBOX_ASSIGN_OR_RETURN(const ScopedContext scoped, ScopedContext::Enter(*context));
 
@@ -113,7 +116,7 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> LoadedKernel::Load(
   FUSEBOX_RETURN_IF_ERROR(SetAttributes(api, function, source.launch));
   FUSEBOX_ASSIGN_OR_RETURN(const int max_active_clusters,
                            MaxActiveClusters(api, function, source.launch));
-  FUSEBOX_RETURN_IF_ERROR(CheckCoResident(max_active_clusters, source));
+  FUSEBOX_RETURN_IF_ERROR(CheckCoResident(max_active_clusters, source, residency));
   return std::shared_ptr<const LoadedKernel>(new LoadedKernel(
       std::move(context), std::move(library), function, source.launch, max_active_clusters));
 }

@@ -1,7 +1,7 @@
 // LoadedKernel is a cubin in a GPU's primary context, checked to fit this very GPU and ready to be
-// launched. Invariant: it does not spill, its attributes are set, and all of its clusters can be
-// resident at once; nothing is loaded lazily at its first launch. Immutable; thread-safe. Keeps the
-// context alive.
+// launched. Invariant: it does not spill, its attributes are set, and the clusters that its plan
+// needs at once can be resident at once; nothing is loaded lazily at its first launch. Immutable;
+// thread-safe. Keeps the context alive.
 #ifndef FUSEBOX_RUNTIME_LAUNCH_LOADED_KERNEL_H_
 #define FUSEBOX_RUNTIME_LAUNCH_LOADED_KERNEL_H_
 
@@ -13,17 +13,19 @@
 #include "absl/status/statusor.h"
 #include "runtime/compile/compiled_kernel.h"
 #include "runtime/driver/handles.h"
+#include "src/plan/ladder.h"
 #include "src/source/kernel_source.h"
 
 namespace fusebox {
 
 class LoadedKernel {
  public:
-  // FailedPrecondition "no_spill: ...", "co_resident: ..." for a kernel that this GPU cannot run as
-  // planned; DataLoss when the driver does not accept the cubin as one for this GPU.
+  // Declined "co_resident: ..." for a plan that asks for more than this GPU holds at once (a
+  // cooperative kernel asks for all of its clusters, whatever `residency` says); FailedPrecondition
+  // "no_spill: ..."; DataLoss when the driver does not accept the cubin as one for this GPU.
   static absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(
       std::shared_ptr<PrimaryContext> context, const KernelSource& source,
-      const CompiledKernel& kernel);
+      const CompiledKernel& kernel, Residency residency = Residency::kAllClusters);
 
   CUfunction function() const { return function_; }
   const LaunchShape& launch() const { return launch_; }

@@ -7,14 +7,16 @@ namespace fusebox {
 
 absl::StatusOr<ForcedKernel> ForcedKernel::Make(GpuSession& session, const FusionPlan& plan,
                                                 const EmitOptions& options,
-                                                const std::optional<TemplateSet>& templates) {
+                                                const std::optional<TemplateSet>& templates,
+                                                Residency residency) {
   FUSEBOX_ASSIGN_OR_RETURN(
       const KernelSource source,
       Emit(plan, templates.has_value() ? *templates : session.overrides().templates, options));
   FUSEBOX_ASSIGN_OR_RETURN(const ServedKernel served,
                            session.kernels().GetOrCompile(source, session.permission()));
-  FUSEBOX_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
-                           LoadedKernel::Load(session.context(), source, *served.kernel));
+  FUSEBOX_ASSIGN_OR_RETURN(
+      std::shared_ptr<const LoadedKernel> loaded,
+      LoadedKernel::Load(session.context(), source, *served.kernel, residency));
   return ForcedKernel(&session, plan, static_cast<size_t>(source.workspace_bytes),
                       std::move(loaded));
 }

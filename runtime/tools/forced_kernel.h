@@ -26,7 +26,8 @@ class ForcedKernel {
   // `templates` in the place of the session's.
   static absl::StatusOr<ForcedKernel> Make(
       GpuSession& session, const FusionPlan& plan, const EmitOptions& options = {},
-      const std::optional<TemplateSet>& templates = std::nullopt);
+      const std::optional<TemplateSet>& templates = std::nullopt,
+      Residency residency = Residency::kAllClusters);
 
   // Weights, x and residual from `operands` (x.rows tokens); y, residual_out and the workspace from
   // `buffers`.

@@ -6,10 +6,11 @@
 
 namespace fusebox {
 
-absl::StatusOr<std::unique_ptr<GpuSession>> GpuSession::Open(const Config& config, int ordinal) {
+absl::StatusOr<std::unique_ptr<GpuSession>> GpuSession::Open(const Config& config, int ordinal,
+                                                             const DriverLoader& load_driver) {
   std::unique_ptr<GpuSession> session(new GpuSession);
   FUSEBOX_ASSIGN_OR_RETURN(session->overrides_, ReadOverrides(config));
-  FUSEBOX_ASSIGN_OR_RETURN(session->api_, LoadDriver());
+  FUSEBOX_ASSIGN_OR_RETURN(session->api_, load_driver());
   FUSEBOX_ASSIGN_OR_RETURN(session->device_, QueryDevice(*session->api_, ordinal));
   FUSEBOX_RETURN_IF_ERROR(CheckServed(session->device_));
   FUSEBOX_ASSIGN_OR_RETURN(session->context_,

@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -25,9 +26,12 @@ namespace fusebox {
 
 class GpuSession {
  public:
+  using DriverLoader = std::function<absl::StatusOr<std::shared_ptr<const DriverApi>>()>;
+
   // FailedPrecondition where there is no driver or no Hopper GPU of that ordinal; InvalidArgument
   // for a bad FUSEBOX_FORCE_PLAN or FUSEBOX_TEMPLATE_DIR.
-  static absl::StatusOr<std::unique_ptr<GpuSession>> Open(const Config& config, int ordinal = 0);
+  static absl::StatusOr<std::unique_ptr<GpuSession>> Open(
+      const Config& config, int ordinal = 0, const DriverLoader& load_driver = LoadDriver);
   ~GpuSession();
   GpuSession(const GpuSession&) = delete;
   GpuSession& operator=(const GpuSession&) = delete;

@@ -1,5 +1,5 @@
 // `fusebox plan`: explains how one op, or each op of a model, is planned: cost terms, runners-up,
-// refused rules.
+// refused rules, and the ladder.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -58,10 +58,10 @@ absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
   return ops;
 }
 
-absl::StatusOr<SearchReport> Explain(const ModelOp& op, const DeviceSpec& gpu,
-                                     const PlanOverrides& overrides) {
+absl::StatusOr<std::vector<LadderRung>> Explain(const ModelOp& op, const DeviceSpec& gpu,
+                                                const PlanOverrides& overrides) {
   if (!op.op.ok()) return op.op.status();
-  return ChoosePlan(op.op->problem, op.op->token_tile, gpu, overrides);
+  return ChooseLadder(op.op->problem, op.op->token_tile, gpu, overrides);
 }
 
 void PrintRules(const PlanOptions& options) {
@@ -89,13 +89,13 @@ absl::Status RunPlan(const PlanOptions& options) {
   Json all = Json::array();
   bool any_planned = false;
   for (const ModelOp& op : ops) {
-    const absl::StatusOr<SearchReport> report = Explain(op, gpu, overrides);
-    if (!report.ok() && !IsDeclined(report.status())) return report.status();
-    any_planned = any_planned || report.ok();
+    const absl::StatusOr<std::vector<LadderRung>> ladder = Explain(op, gpu, overrides);
+    if (!ladder.ok() && !IsDeclined(ladder.status())) return ladder.status();
+    any_planned = any_planned || ladder.ok();
     if (options.json) {
-      all.push_back(PlanReportJson(op, gpu, report));
+      all.push_back(PlanReportJson(op, gpu, ladder));
     } else {
-      std::fputs(PlanReportText(op, gpu, report).c_str(), stdout);
+      std::fputs(PlanReportText(op, gpu, ladder).c_str(), stdout);
     }
   }
   if (options.json) std::fputs(JsonText(all).c_str(), stdout);

@@ -1,11 +1,10 @@
 #include "runtime/tools/plan_report.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "runtime/tools/rule_list.h"
 #include "runtime/tools/table.h"
 
@@ -137,45 +136,76 @@ std::string ChosenByText(const SearchReport& report, const DeviceSpec& gpu) {
   return "cost";
 }
 
+// The plans that follow on a GPU that holds less at once than its profile says.
+absl::Span<const LadderRung> LowerRungs(const std::vector<LadderRung>& ladder) {
+  return absl::MakeConstSpan(ladder).subspan(1);
+}
+
+std::string LowerRungsText(const std::vector<LadderRung>& ladder) {
+  std::string text;
+  for (const LadderRung& rung : LowerRungs(ladder)) {
+    const RankedPlan& best = rung.report.best;
+    absl::StrAppend(&text, "else       ", best.plan.Summary(), ", ", Fixed(best.cost.us(), 2),
+                    " us, on a GPU that holds ", ClustersNeeded(best.plan, rung.residency),
+                    " of its clusters at once\n");
+  }
+  return text;
+}
+
+Json LowerRungsJson(const std::vector<LadderRung>& ladder) {
+  Json rungs = Json::array();
+  for (const LadderRung& rung : LowerRungs(ladder)) {
+    const RankedPlan& best = rung.report.best;
+    rungs.push_back({{"summary", best.plan.Summary()},
+                     {"us", best.cost.us()},
+                     {"clusters_needed", ClustersNeeded(best.plan, rung.residency)}});
+  }
+  return rungs;
+}
+
 }  // namespace
 
 std::string PlanReportText(const ModelOp& op, const DeviceSpec& gpu,
-                           const absl::StatusOr<SearchReport>& report) {
-  if (!report.ok()) return DeclinedText(op, report.status().message());
-  const CostBreakdown& cost = report->best.cost;
-  std::string text = absl::StrCat(
-      op.name, ", token tile ", op.op->token_tile, ", on ", gpu.name, "\nplan       ",
-      report->best.plan.Summary(), "\npredicted  ", Fixed(cost.us(), 2), " us, floor ",
-      Fixed(cost.floor_us, 2), " us, ratio ", Fixed(cost.us() / cost.floor_us, 2), "\nchosen by  ",
-      ChosenByText(*report, gpu), "\ncandidates ", report->num_candidates, ", of them legal ",
-      report->num_legal, "; refused by ", report->refused.size(),
-      report->refused.size() == 1 ? " rule\n\n" : " rules\n\n", CostText(cost), "\n");
-  if (!report->runners_up.empty()) absl::StrAppend(&text, RunnersUpText(*report), "\n");
-  if (!report->refused.empty()) absl::StrAppend(&text, RefusedText(*report), "\n");
+                           const absl::StatusOr<std::vector<LadderRung>>& ladder) {
+  if (!ladder.ok()) return DeclinedText(op, ladder.status().message());
+  const SearchReport& report = ladder->front().report;
+  const CostBreakdown& cost = report.best.cost;
+  std::string text =
+      absl::StrCat(op.name, ", token tile ", op.op->token_tile, ", on ", gpu.name, "\nplan       ",
+                   report.best.plan.Summary(), "\npredicted  ", Fixed(cost.us(), 2), " us, floor ",
+                   Fixed(cost.floor_us, 2), " us, ratio ", Fixed(cost.us() / cost.floor_us, 2),
+                   "\nchosen by  ", ChosenByText(report, gpu), "\n", LowerRungsText(*ladder),
+                   "candidates ", report.num_candidates, ", of them legal ", report.num_legal,
+                   "; refused by ", report.refused.size(),
+                   report.refused.size() == 1 ? " rule\n\n" : " rules\n\n", CostText(cost), "\n");
+  if (!report.runners_up.empty()) absl::StrAppend(&text, RunnersUpText(report), "\n");
+  if (!report.refused.empty()) absl::StrAppend(&text, RefusedText(report), "\n");
   return text;
 }
 
 Json PlanReportJson(const ModelOp& op, const DeviceSpec& gpu,
-                    const absl::StatusOr<SearchReport>& report) {
+                    const absl::StatusOr<std::vector<LadderRung>>& ladder) {
   Json json = {{"op", op.name}, {"gpu", gpu.name}, {"tokens", op.tokens}};
-  if (!report.ok()) {
-    const Decline decline = SplitDecline(report.status().message());
-    json["declined"] = std::string(report.status().message());
+  if (!ladder.ok()) {
+    const Decline decline = SplitDecline(ladder.status().message());
+    json["declined"] = std::string(ladder.status().message());
     json["rule"] = decline.rule;
     json["sentence"] = decline.sentence;
     return json;
   }
+  const SearchReport& report = ladder->front().report;
   json["token_tile"] = op.op->token_tile;
-  json["chosen_by"] = ToString(report->chosen_by);
-  json["search"] = Json::parse(report->ToJson(), nullptr, /*allow_exceptions=*/false);
+  json["chosen_by"] = ToString(report.chosen_by);
+  json["search"] = Json::parse(report.ToJson(), nullptr, /*allow_exceptions=*/false);
   Json& runners_up = json["search"]["runners_up"];
-  for (size_t i = 0; i < report->runners_up.size(); ++i) {
+  for (size_t i = 0; i < report.runners_up.size(); ++i) {
     Json& differs = runners_up[i]["differs"] = Json::object();
     for (const Difference& difference :
-         DifferencesOf(report->runners_up[i].plan, report->best.plan)) {
+         DifferencesOf(report.runners_up[i].plan, report.best.plan)) {
       differs[difference.field] = {{"value", difference.value}, {"chosen", difference.chosen}};
     }
   }
+  json["lower_rungs"] = LowerRungsJson(*ladder);
   return json;
 }
 

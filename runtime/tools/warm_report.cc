@@ -40,6 +40,7 @@ std::string KernelTable(const std::vector<WarmRow>& rows) {
                {"tp"},
                {"tile", Align::kRight},
                {"plan"},
+               {"rungs", Align::kRight},
                {"predicted us", Align::kRight},
                {"floor us", Align::kRight},
                {"ratio", Align::kRight},
@@ -55,6 +56,7 @@ std::string KernelTable(const std::vector<WarmRow>& rows) {
     table.AddRow(
         {row.piece.name, DegreesText(row),
          row.piece.op.ok() ? absl::StrCat(row.piece.op->token_tile) : "-", planned ? row.plan : "-",
+         ready ? absl::StrCat(1 + row.lower_rungs.size()) : "-",
          planned ? Fixed(row.predicted_us, 2) : "-", planned ? Fixed(row.floor_us, 2) : "-",
          planned ? Fixed(row.predicted_us / row.floor_us, 2) : "-", OutcomeText(row),
          row.outcome == WarmOutcome::kCompiled ? Fixed(row.compile_ms, 0) : "-",
@@ -122,6 +124,13 @@ Json RowJson(const WarmRow& row) {
     json["stack_bytes"] = row.resources.stack_bytes;
     json["spill_store_bytes"] = row.resources.spill_store_bytes;
     json["spill_load_bytes"] = row.resources.spill_load_bytes;
+    json["lower_rungs"] = Json::array();
+    for (const WarmRung& rung : row.lower_rungs) {
+      Json of_rung = {
+          {"plan", rung.plan}, {"digest", rung.digest}, {"outcome", ToString(rung.outcome)}};
+      if (rung.outcome == WarmOutcome::kCompiled) of_rung["compile_ms"] = rung.compile_ms;
+      json["lower_rungs"].push_back(std::move(of_rung));
+    }
   }
   return json;
 }
@@ -159,6 +168,12 @@ int WarmReport::Count(WarmOutcome outcome) const {
       rows.begin(), rows.end(), [&](const WarmRow& row) { return row.outcome == outcome; }));
 }
 
+int WarmReport::CountLowerRungs() const {
+  size_t count = 0;
+  for (const WarmRow& row : rows) count += row.lower_rungs.size();
+  return static_cast<int>(count);
+}
+
 double WarmReport::MedianCompileMs() const {
   std::vector<double> times;
   for (const WarmRow& row : rows) {
@@ -190,6 +205,10 @@ std::string WarmReport::ToText() const {
     absl::StrAppend(&text, "; median compile ", Fixed(MedianCompileMs(), 0), " ms");
   }
   if (!cache_root.empty()) absl::StrAppend(&text, "; cache ", cache_root);
+  const int num_lower = CountLowerRungs();
+  if (num_lower > 0) {
+    absl::StrAppend(&text, "; with ", num_lower, " plans for GPUs that hold less");
+  }
   absl::StrAppend(&text, "\n");
   if (Count(WarmOutcome::kDeclined) == static_cast<int>(rows.size())) {
     absl::StrAppend(&text,

@@ -22,6 +22,7 @@ struct WarmReport {
   double seconds = 0;
 
   int Count(WarmOutcome outcome) const;
+  int CountLowerRungs() const;
   double MedianCompileMs() const;  // 0 when nothing was compiled
   ExitCode Code() const;           // kFailed beats kMissing; declined and cached are done
   std::string ToText() const;

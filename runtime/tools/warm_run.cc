@@ -19,6 +19,11 @@ WarmOutcome OutcomeOf(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? WarmOutcome::kMissing : WarmOutcome::kFailed;
 }
 
+// Two rungs of a ladder, or two ops, may have one kernel.
+WarmOutcome OutcomeOf(KernelOrigin origin) {
+  return origin == KernelOrigin::kCompiled ? WarmOutcome::kCompiled : WarmOutcome::kCached;
+}
+
 }  // namespace
 
 std::string_view ToString(WarmOutcome outcome) {
@@ -49,25 +54,41 @@ WarmRow WarmRun::MakeReady(const WarmPiece& piece) {
 
 absl::Status WarmRun::Fill(const WarmPiece& piece, WarmRow& row) {
   FUSEBOX_RETURN_IF_ERROR(piece.op.status());
-  FUSEBOX_ASSIGN_OR_RETURN(const PlannedKernel planned,
-                           PlanAndEmit(piece.op->problem, piece.op->token_tile, gpu_, overrides_));
-  row.plan = planned.report.best.plan.Summary();
-  row.predicted_us = planned.report.best.cost.us();
-  row.floor_us = planned.report.best.cost.floor_us;
-  row.digest = planned.source.Digest().ToHex();
-  row.smem_bytes = planned.source.launch.dynamic_smem_bytes;
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<PlannedKernel> ladder,
+                           PlanLadder(piece.op->problem, piece.op->token_tile, gpu_, overrides_));
+  const PlannedKernel& first = ladder.front();
+  row.plan = first.report.best.plan.Summary();
+  row.predicted_us = first.report.best.cost.us();
+  row.floor_us = first.report.best.cost.floor_us;
+  row.digest = first.source.Digest().ToHex();
+  row.smem_bytes = first.source.launch.dynamic_smem_bytes;
 
+  FUSEBOX_ASSIGN_OR_RETURN(const ServedKernel served, MakeKept(first.source));
+  row.resources = served.kernel->resources;
+  const WarmOutcome outcome = OutcomeOf(served.origin);
+  if (outcome == WarmOutcome::kCompiled) row.compile_ms = served.kernel->milliseconds;
+  for (size_t i = 1; i < ladder.size(); ++i) {
+    FUSEBOX_ASSIGN_OR_RETURN(const ServedKernel lower, MakeKept(ladder[i].source));
+    const WarmOutcome lower_outcome = OutcomeOf(lower.origin);
+    row.lower_rungs.push_back(
+        {.plan = ladder[i].report.best.plan.Summary(),
+         .digest = ladder[i].source.Digest().ToHex(),
+         .outcome = lower_outcome,
+         .compile_ms = lower_outcome == WarmOutcome::kCompiled ? lower.kernel->milliseconds : 0});
+  }
+  row.outcome = outcome;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServedKernel> WarmRun::MakeKept(const KernelSource& source) {
   const absl::Status obstacle = Obstacle();
-  const absl::StatusOr<ServedKernel> served = kernels_->GetOrCompile(
-      planned.source, obstacle.ok() ? CompilePermission::kAllowed : CompilePermission::kCachesOnly);
+  absl::StatusOr<ServedKernel> served = kernels_->GetOrCompile(
+      source, obstacle.ok() ? CompilePermission::kAllowed : CompilePermission::kCachesOnly);
   if (!obstacle.ok() && absl::IsUnavailable(served.status())) return obstacle;
-  FUSEBOX_RETURN_IF_ERROR(served.status());
-  row.resources = served->kernel->resources;
-  row.outcome = WarmOutcome::kCached;
-  if (served->origin == KernelOrigin::kDisk) return absl::OkStatus();
-  row.outcome = WarmOutcome::kCompiled;
-  row.compile_ms = served->kernel->milliseconds;
-  return CheckKept(planned.source, *served->kernel);
+  if (served.ok() && served->origin == KernelOrigin::kCompiled) {
+    FUSEBOX_RETURN_IF_ERROR(CheckKept(source, *served->kernel));
+  }
+  return served;
 }
 
 absl::Status WarmRun::CheckKept(const KernelSource& source, const CompiledKernel& kernel) {

@@ -1,6 +1,7 @@
-// WarmRun makes pieces ready in the disk cache: plan, write the source, find the kernel, else
-// compile and keep it. Invariant: after the first kernel that could not be kept nothing more is
-// compiled in vain; NVRTC is looked for only once something is missing. Thread-safe.
+// WarmRun makes pieces ready in the disk cache: plan, write the sources of the plan and of the rest
+// of its ladder, find each kernel, else compile and keep it. Invariant: after the first kernel that
+// could not be kept nothing more is compiled in vain; NVRTC is looked for only once something is
+// missing. Thread-safe.
 #ifndef FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 #define FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 
@@ -25,6 +26,14 @@ enum class WarmOutcome { kCompiled, kCached, kDeclined, kFailed, kMissing };
 std::string_view ToString(
     WarmOutcome outcome);  // "compiled", "cached", "declined", "failed", "missing"
 
+// A plan for GPUs that hold less than the profile says.
+struct WarmRung {
+  std::string plan;
+  std::string digest;
+  WarmOutcome outcome = WarmOutcome::kFailed;
+  double compile_ms = 0;  // kCompiled only
+};
+
 struct WarmRow {
   WarmPiece piece;
   WarmOutcome outcome = WarmOutcome::kFailed;
@@ -40,6 +49,8 @@ struct WarmRow {
   // Of a piece that is ready.
   double compile_ms = 0;  // kCompiled only
   KernelResources resources;
+
+  std::vector<WarmRung> lower_rungs;  // those that are ready
 };
 
 class WarmRun {
@@ -56,6 +67,7 @@ class WarmRun {
 
  private:
   absl::Status Fill(const WarmPiece& piece, WarmRow& row) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<ServedKernel> MakeKept(const KernelSource& source) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckKept(const KernelSource& source, const CompiledKernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Obstacle() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -135,6 +135,7 @@ absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
   NearTies ties(device);
   Refusals refusals(device);
   ForEachCandidate(problem, token_tile, device, [&](const FusionPlan& plan) {
+    if (options.admits != nullptr && !options.admits(plan)) return;
     ++report.num_candidates;
     if (const LegalityRule* broken = FirstBrokenRule(plan, device); broken != nullptr) {
       refusals.Add(*broken, plan);

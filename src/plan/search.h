@@ -6,6 +6,7 @@
 #define FUSEBOX_SRC_PLAN_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ namespace fusebox {
 struct SearchOptions {
   Boundary boundary = Boundary::kPdl;
   int max_runners_up = 8;  // legal plans after the best that the report keeps
+  std::function<bool(const FusionPlan&)> admits;  // candidates to look at; empty: all
 };
 
 struct RankedPlan {

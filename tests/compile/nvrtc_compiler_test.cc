@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/config/config.h"
+#include "tests/compile/fake_nvrtc.h"
 #include "tests/compile/small_kernel.h"
 
 namespace fusebox {
@@ -48,27 +48,10 @@ TEST_F(NvrtcCompilerTest, MakesACubinWithHeadersFromMemory) {
   EXPECT_EQ(kernel->nvrtc_major, compiler_->api().major);
 }
 
-// An NVRTC that does nothing, well.
-NvrtcApi MadeUpNvrtc() {
-  NvrtcApi api;
-  api.major = 13;
-  api.GetErrorString = [](nvrtcResult) { return "made up"; };
-  api.CreateProgram = [](nvrtcProgram*, const char*, const char*, int, const char* const*,
-                         const char* const*) { return NVRTC_SUCCESS; };
-  api.DestroyProgram = [](nvrtcProgram*) { return NVRTC_SUCCESS; };
-  api.CompileProgram = [](nvrtcProgram, int, const char* const*) { return NVRTC_SUCCESS; };
-  api.GetProgramLogSize = [](nvrtcProgram, size_t* bytes) { return *bytes = 64, NVRTC_SUCCESS; };
-  api.GetProgramLog = [](nvrtcProgram, char* log) {
-    return std::strcpy(log, "ptxas info    : Used 40 registers"), NVRTC_SUCCESS;
-  };
-  api.GetCubinSize = [](nvrtcProgram, size_t* bytes) { return *bytes = 4, NVRTC_SUCCESS; };
-  api.GetCubin = [](nvrtcProgram, char* cubin) { return std::memset(cubin, 1, 4), NVRTC_SUCCESS; };
-  return api;
-}
-
-TEST(MadeUpNvrtcTest, AnyCallThatFailsIsACompileFailure) {
+TEST(FakeNvrtcTest, AnyCallThatFailsIsACompileFailure) {
   const auto compile = [](void (*spoil)(NvrtcApi&)) {
-    NvrtcApi api = MadeUpNvrtc();
+    NvrtcApi api = *FakeNvrtc::Reset().Api();
+    api.major = 13;
     spoil(api);
     return NvrtcCompiler(std::make_shared<const NvrtcApi>(api)).Compile(SmallKernel()).status();
   };

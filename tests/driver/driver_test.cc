@@ -30,7 +30,11 @@ TEST(LoadDriverTest, RefusesALibraryThatIsNoDriver) {
 TEST(CudaStatusTest, NamesCallCodeAndText) {
   const auto api = FakeDriver::Reset().Api();
   const absl::Status status = CudaStatus(*api, CUDA_ERROR_ILLEGAL_ADDRESS, "cuLaunchKernelEx");
-  EXPECT_EQ(status.message(), "cuLaunchKernelEx failed with 700 CUDA_ERROR_FAKE: made up");
+  EXPECT_EQ(
+      status.message(),
+      "cuLaunchKernelEx failed with 700 CUDA_ERROR_FAKE: made up; a kernel of this process failed "
+      "before, and its context serves no more: restart the process; compute-sanitizer names "
+      "the kernel");
   EXPECT_TRUE(IsCudaFailure(status));
 }
 

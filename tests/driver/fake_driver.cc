@@ -1,5 +1,6 @@
 #include "tests/driver/fake_driver.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -8,18 +9,12 @@ namespace {
 
 FakeDriver* instance = nullptr;
 thread_local int context_depth = 0;
-thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 CUcontext const kContext = reinterpret_cast<CUcontext>(0x10);
 
 FakeDriver& Driver() { return FakeDriver::Instance(); }
 
-CUresult ResultOf(const char* name) {
-  FakeDriver& driver = Driver();
-  if (driver.failures.empty()) return CUDA_SUCCESS;
-  const auto it = driver.failures.find(name);
-  return it == driver.failures.end() ? CUDA_SUCCESS : it->second;
-}
+CUresult ResultOf(const char* call) { return Driver().ResultOf(call); }
 
 CUresult Init(unsigned int) { return ResultOf("cuInit"); }
 CUresult DriverGetVersion(int* version) {
@@ -106,22 +101,19 @@ CUresult CtxPopCurrent(CUcontext* context) {
   --context_depth;
   return CUDA_SUCCESS;
 }
-CUresult ThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  std::swap(*mode, capture_mode);
-  return CUDA_SUCCESS;
-}
-
 CUresult LibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int,
                          CUlibraryOption*, void**, unsigned int) {
   const CUresult result = ResultOf("cuLibraryLoadData");
   if (result != CUDA_SUCCESS) return result;
   FakeDriver& driver = Driver();
+  const CUresult capture = driver.streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   if (std::strncmp(static_cast<const char*>(code), "unloadable", 10) == 0) {
     return CUDA_ERROR_INVALID_IMAGE;
   }
   std::lock_guard<std::mutex> lock(driver.mutex);
   driver.loaded_cubins.emplace_back(static_cast<const char*>(code), 8);
-  if (context_depth > 0 && capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
+  if (context_depth > 0 && FakeCaptureMode() == CU_STREAM_CAPTURE_MODE_RELAXED) {
     ++driver.num_relaxed_loads;
   }
   *library = reinterpret_cast<CUlibrary>(driver.loaded_cubins.size());
@@ -129,6 +121,8 @@ CUresult LibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, vo
   return CUDA_SUCCESS;
 }
 CUresult LibraryUnload(CUlibrary) {
+  const CUresult capture = Driver().streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   --Driver().num_libraries;
   return CUDA_SUCCESS;
 }
@@ -136,7 +130,9 @@ CUresult LibraryGetKernel(CUkernel* kernel, CUlibrary library, const char*) {
   *kernel = reinterpret_cast<CUkernel>(library);
   return ResultOf("cuLibraryGetKernel");
 }
-CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {
+CUresult KernelGetFunction(CUfunction* function, CUkernel kernel) {  // loads the code
+  const CUresult capture = Driver().streams.EnterUnsafeCall();
+  if (capture != CUDA_SUCCESS) return capture;
   *function = reinterpret_cast<CUfunction>(kernel);
   return ResultOf("cuKernelGetFunction");
 }
@@ -150,8 +146,14 @@ CUresult FuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value)
   driver.function_attributes[attribute] = value;
   return ResultOf("cuFuncSetAttribute");
 }
-CUresult OccupancyMaxActiveClusters(int* count, CUfunction, const CUlaunchConfig*) {
-  *count = Driver().max_active_clusters;
+CUresult OccupancyMaxActiveClusters(int* count, CUfunction, const CUlaunchConfig* config) {
+  int cluster_size = 1;
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    cluster_size = static_cast<int>(config->attrs[i].value.clusterDim.x);
+  }
+  const FakeDriver& driver = Driver();
+  *count = std::min(driver.max_active_clusters, driver.resident_ctas / cluster_size);
   return ResultOf("cuOccupancyMaxActiveClusters");
 }
 
@@ -201,6 +203,7 @@ CUresult LaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void*
     }
   }
   std::memcpy(static_cast<void*>(&launch.params), parameters[0], sizeof(FfnParams));
+  launch.captured = driver.streams.IsCapturing(config->hStream);
   std::lock_guard<std::mutex> lock(driver.mutex);
   driver.launches.push_back(launch);
   return ResultOf("cuLaunchKernelEx");
@@ -214,44 +217,6 @@ CUresult LaunchKernel(CUfunction, unsigned int grid_x, unsigned int grid_y, unsi
   if (result == CUDA_SUCCESS && driver.on_plain_launch)
     driver.on_plain_launch({grid_x, grid_y, threads, stream, parameters});
   return result;
-}
-
-CUresult MemAlloc(CUdeviceptr* memory, size_t) {
-  const CUresult result = ResultOf("cuMemAlloc");
-  if (result != CUDA_SUCCESS) return result;
-  *memory = 0x700000000;
-  ++Driver().num_memories;
-  return CUDA_SUCCESS;
-}
-CUresult MemFree(CUdeviceptr) {
-  --Driver().num_memories;
-  return CUDA_SUCCESS;
-}
-CUresult MemHostAlloc(void** memory, size_t bytes, unsigned int) {
-  const CUresult result = ResultOf("cuMemHostAlloc");
-  if (result != CUDA_SUCCESS) return result;
-  *memory = ::operator new(bytes);
-  ++Driver().num_memories;
-  return CUDA_SUCCESS;
-}
-CUresult MemFreeHost(void* memory) {
-  ::operator delete(memory);
-  --Driver().num_memories;
-  return CUDA_SUCCESS;
-}
-CUresult StreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status = Driver().capture_status;
-  return ResultOf("cuStreamIsCapturing");
-}
-CUresult EventCreate(CUevent* event, unsigned int) {
-  *event = reinterpret_cast<CUevent>(0x20);
-  return ResultOf("cuEventCreate");
-}
-CUresult EventDestroy(CUevent) { return CUDA_SUCCESS; }
-CUresult EventRecord(CUevent, CUstream) { return ResultOf("cuEventRecord"); }
-CUresult EventSynchronize(CUevent) {
-  ++Driver().num_event_waits;
-  return CUDA_SUCCESS;
 }
 
 CUresult MemsetD32Async(CUdeviceptr address, unsigned int word, size_t words, CUstream stream) {
@@ -289,6 +254,12 @@ FakeDriver& FakeDriver::Reset() {
   return *instance;
 }
 
+CUresult FakeDriver::ResultOf(const char* call) const {
+  if (failures.empty()) return CUDA_SUCCESS;
+  const auto it = failures.find(call);
+  return it == failures.end() ? CUDA_SUCCESS : it->second;
+}
+
 std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   auto api = std::make_shared<DriverApi>();
   api->Init = Init;
@@ -304,7 +275,7 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->DevicePrimaryCtxRelease = DevicePrimaryCtxRelease;
   api->CtxPushCurrent = CtxPushCurrent;
   api->CtxPopCurrent = CtxPopCurrent;
-  api->ThreadExchangeStreamCaptureMode = ThreadExchangeStreamCaptureMode;
+  api->ThreadExchangeStreamCaptureMode = ExchangeFakeCaptureMode;
   api->LibraryLoadData = LibraryLoadData;
   api->LibraryUnload = LibraryUnload;
   api->LibraryGetKernel = LibraryGetKernel;
@@ -315,17 +286,9 @@ std::shared_ptr<const DriverApi> FakeDriver::Api() const {
   api->TensorMapEncodeTiled = TensorMapEncodeTiled;
   api->LaunchKernelEx = LaunchKernelEx;
   api->LaunchKernel = LaunchKernel;
-  api->MemAlloc = MemAlloc;
-  api->MemFree = MemFree;
-  api->MemHostAlloc = MemHostAlloc;
-  api->MemFreeHost = MemFreeHost;
-  api->StreamIsCapturing = StreamIsCapturing;
-  api->EventCreate = EventCreate;
-  api->EventDestroy = EventDestroy;
-  api->EventRecord = EventRecord;
-  api->EventSynchronize = EventSynchronize;
   api->MemsetD32Async = MemsetD32Async;
   api->PointerGetAttribute = PointerGetAttribute;
+  streams.AddTo(api.get());
   api->version = version;
   return api;
 }

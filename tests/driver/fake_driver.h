@@ -17,6 +17,7 @@
 
 #include "kernels_templates/abi/kernel_params.h"
 #include "runtime/driver/driver_api.h"
+#include "tests/driver/fake_streams.h"
 
 namespace fusebox {
 
@@ -29,6 +30,7 @@ struct FakeLaunch {
   unsigned int cluster = 0;
   bool cooperative = false;
   bool programmatic = false;
+  bool captured = false;  // into a graph
   FfnParams params = {};
 };
 
@@ -67,6 +69,7 @@ struct FakeDriver {
   static FakeDriver& Reset();  // as new; nothing may be in use
 
   std::shared_ptr<const DriverApi> Api() const;
+  CUresult ResultOf(const char* call) const;  // what `failures` says
 
   // What the machine is like.
   int version = 13000;
@@ -78,11 +81,12 @@ struct FakeDriver {
   int cluster_launch = 1;
   int local_bytes = 0;
   int max_active_clusters = 132;
+  int resident_ctas = 132;                     // of clusters of any size: one CTA an SM
   std::map<std::string, CUresult> failures;    // by the driver's name of the function
   std::map<const void*, int> memory_of_gpu;    // ordinal by pointer; others lie on GPU 0
   std::map<const void*, CUresult> not_device;  // pointers that are no device memory
 
-  CUstreamCaptureStatus capture_status = CU_STREAM_CAPTURE_STATUS_NONE;  // of every stream
+  FakeStreams streams;
   // Stands for what kernels of cuLaunchKernel do; called in the call.
   std::function<void(const FakePlainLaunch&)> on_plain_launch;
 
@@ -94,9 +98,7 @@ struct FakeDriver {
   std::vector<std::string> loaded_cubins;
   std::map<int, int> function_attributes;  // of the last function that was set
   std::atomic<int> num_launches = 0;
-  std::atomic<int> num_libraries = 0;  // loaded and not unloaded
-  std::atomic<int> num_memories = 0;   // allocated on the device or the host and not freed
-  std::atomic<int> num_event_waits = 0;
+  std::atomic<int> num_libraries = 0;      // loaded and not unloaded
   std::atomic<int> num_contexts = 0;       // retained and not released
   std::atomic<int> num_relaxed_loads = 0;  // loads in relaxed capture mode with the context current
 };

@@ -124,8 +124,10 @@ void EngineFixture::WarmCache(const OpPointer& op) {
   const auto silent = EventLog::Silent();
   CubinStore store({cache_root_}, silent.get());
   for (size_t i = 0; i < kNumTokenTiles; ++i) {
-    if (!op->ffn->IsServed(i)) continue;
-    ASSERT_TRUE(store.Store(op->ffn->Planned(i).source, MadeUpKernel(static_cast<int>(i))).ok());
+    for (size_t rung = 0; rung < op->ffn->NumRungs(i); ++rung) {
+      const KernelSource& source = op->ffn->Planned(i, rung).source;
+      ASSERT_TRUE(store.Store(source, MadeUpKernel(static_cast<int>(i))).ok());
+    }
   }
 }
 

@@ -53,7 +53,7 @@ class EngineFixture : public testing::Test {
   // initialised.
   static fusebox_ffn_args Args(const OpPointer& op, int tokens);
 
-  // Puts made-up cubins for all tiles of the op into the cache root.
+  // Puts made-up cubins for all tiles and rungs of the op into the cache root.
   void WarmCache(const OpPointer& op);
   void WarmReference(const OpPointer& op);  // a made-up oracle, for shadow launches
   static fusebox_status Prepare(const OpPointer& op, std::vector<int32_t> tokens,

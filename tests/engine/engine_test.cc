@@ -141,16 +141,6 @@ TEST_F(EngineTest, SetsNothingAsideWhenItMayNotCompile) {
   EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_OK) << LastError();
 }
 
-TEST_F(EngineTest, RefusesAPlanThatDoesNotFitThisVeryGpu) {
-  engine_ = MakeEngine();
-  op_ = MakeOp(engine_);
-  WarmCache(op_);
-  driver_.max_active_clusters = 1;
-  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_UNAVAILABLE);
-  EXPECT_THAT(LastError(), HasSubstr("co_resident: "));
-  EXPECT_FALSE(IsReady(op_, 8));
-}
-
 TEST_F(EngineTest, PreparesInTheBackground) {
   engine_ = MakeEngine([](EngineSettings& s) { s.config.compile_mode = CompileMode::kBackground; });
   op_ = MakeOp(engine_);

@@ -111,10 +111,55 @@ TEST_F(FfnLaunchTest, AddsXWhereNoResidualIsGiven) {
   args.x_stride = 2056;
   EXPECT_EQ(Launch(args).params.residual, args.x);
   EXPECT_EQ(driver_.launches.back().params.residual_stride, 2056);
-  args.residual = args.y;
+  args.residual = DeviceAddress(0x38000000);
   args.residual_stride = 2064;
-  EXPECT_EQ(Launch(args).params.residual, args.y);
+  EXPECT_EQ(Launch(args).params.residual, args.residual);
   EXPECT_EQ(driver_.launches.back().params.residual_stride, 2064);
+  args.residual = args.y;  // in place
+  args.residual_stride = 0;
+  EXPECT_EQ(Launch(args).params.residual, args.y);
+}
+
+TEST_F(FfnLaunchTest, RefusesBuffersThatOverlapInPart) {
+  fusebox_ffn_desc desc = Desc();
+  desc.norm = FUSEBOX_NORM_RMS;
+  desc.residual_mode = FUSEBOX_RESIDUAL_ADD_BEFORE_NORM;
+  SetUpReadyBinding(desc);
+  const fusebox_ffn_args good = Args(op_, 4);  // residual and residual_out are one buffer
+  const auto shifted = [](const void* pointer, int64_t rows, int64_t elements) {
+    return DeviceAddress(reinterpret_cast<uintptr_t>(pointer) + (rows * 2048 + elements) * 2);
+  };
+  const struct {
+    void (*spoil)(fusebox_ffn_args& args, void* where);
+    const void* near;
+    const char* sentence;
+  } cases[] = {
+      {[](auto& args, void* where) { args.y = where; }, good.x, "y overlaps x"},
+      {[](auto& args, void* where) { args.y = where; }, good.residual, "y overlaps residual"},
+      {[](auto& args, void* where) { args.residual_out = where; }, good.x,
+       "residual_out overlaps x"},
+      {[](auto& args, void* where) { args.residual_out = where; }, good.residual,
+       "residual_out overlaps residual"}};
+  for (const auto& [spoil, near, sentence] : cases) {
+    for (const int64_t rows : {-3, 1, 3}) {
+      fusebox_ffn_args args = good;
+      spoil(args, shifted(near, rows, rows < 0 ? 8 : -8));
+      EXPECT_EQ(fusebox_ffn_launch(binding_.get(), &args, kStream), FUSEBOX_INVALID_ARGUMENT);
+      EXPECT_THAT(fusebox_last_error_message(), testing::HasSubstr(sentence)) << rows;
+    }
+    fusebox_ffn_args args = good;
+    spoil(args, shifted(near, 4, 0));  // right behind it
+    EXPECT_EQ(fusebox_ffn_launch(binding_.get(), &args, kStream), FUSEBOX_OK)
+        << fusebox_last_error_message();
+  }
+}
+
+TEST_F(FfnLaunchTest, TakesXAndYThatAreColumnsOfOneBuffer) {
+  SetUpReadyBinding();
+  fusebox_ffn_args args = Args(op_, 32);
+  args.x_stride = args.y_stride = 4096;
+  args.y = DeviceAddress(reinterpret_cast<uintptr_t>(args.x) + 2048 * 2);
+  EXPECT_EQ(Launch(args).params.y, args.y);
 }
 
 TEST_F(FfnLaunchTest, OverlapsItsPredecessorUnlessWeightsWereJustWritten) {

@@ -105,6 +105,18 @@ TEST_F(FfnShadowTest, AWrongLaunchIsCountedAndToldInOneLine) {
   EXPECT_EQ(num_lines, 1);
 }
 
+TEST_F(FfnShadowTest, NamesThePlanOfTheRungInForce) {
+  driver_.resident_ctas = kPortableClusterSize;  // one cluster: the last rung, in waves
+  SetUpShadow(1);
+  report_ = {.num_wrong = 1, .worst_ratio = 2.0};
+  ASSERT_EQ(Launch(), FUSEBOX_OK);
+  ASSERT_EQ(Stats(engine_).shadow_wrong, 1u);
+  const ReadyKernel* const ready = op_->ffn->Ready(0);
+  ASSERT_GT(ready->rung, 0u);
+  EXPECT_THAT(LogLines().back(),
+              HasSubstr(op_->ffn->Planned(0, ready->rung).report.best.plan.Summary()));
+}
+
 TEST_F(FfnShadowTest, AWrongSumAloneIsWrongToo) {
   fusebox_ffn_desc desc = Desc();
   desc.norm = FUSEBOX_NORM_RMS;
@@ -132,9 +144,10 @@ TEST_F(FfnShadowTest, OneComparisonAtATimeAndALaunchStaysDue) {
 
 TEST_F(FfnShadowTest, ACapturedLaunchIsNotCompared) {
   SetUpShadow(1);
-  driver_.capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(driver_.streams.BeginCapture(kStream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
   ASSERT_EQ(Launch(), FUSEBOX_OK);
-  driver_.capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
+  ASSERT_EQ(driver_.streams.EndCapture(kStream, &graph), CUDA_SUCCESS) << "the capture is unbroken";
   driver_.failures["cuStreamIsCapturing"] = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   ASSERT_EQ(Launch(), FUSEBOX_OK);
   EXPECT_TRUE(steps_.empty());
@@ -161,7 +174,7 @@ TEST_F(FfnShadowTest, WithoutMemoryItSaysSoOnceAndLaunchesGoOn) {
     EXPECT_EQ(num_lines, 1) << call;
     binding_.reset();
     op_.reset();
-    EXPECT_EQ(driver_.num_memories, 0);
+    EXPECT_EQ(driver_.streams.num_memories(), 0);
   }
 }
 
@@ -173,7 +186,7 @@ TEST_F(FfnShadowTest, AnOracleThatIsInNoCacheIsSaidAndLaunchesGoOn) {
   binding_ = Bind(op_);
   EXPECT_THAT(LogLines().back(), AllOf(HasSubstr("event=off"), HasSubstr("in no cache")));
   ASSERT_EQ(Launch(), FUSEBOX_OK);
-  EXPECT_EQ(driver_.num_memories, 0);
+  EXPECT_EQ(driver_.streams.num_memories(), 0);
 }
 
 TEST_F(FfnShadowTest, AFailedStepTurnsItOffAndLaunchesGoOn) {
@@ -195,12 +208,12 @@ TEST_F(FfnShadowTest, TheEndWaitsForAComparisonAndCountsIt) {
   finishes_at_once_ = false;
   report_ = {.num_wrong = 1, .worst_ratio = 2.0};
   ASSERT_EQ(Launch(), FUSEBOX_OK);
-  EXPECT_EQ(driver_.num_memories, 2);
+  EXPECT_EQ(driver_.streams.num_memories(), 2);
   Finish();
   binding_.reset();
   op_.reset();
-  EXPECT_EQ(driver_.num_event_waits, 1);
-  EXPECT_EQ(driver_.num_memories, 0);
+  EXPECT_EQ(driver_.streams.num_event_waits(), 1);
+  EXPECT_EQ(driver_.streams.num_memories(), 0);
   EXPECT_EQ(Stats(engine_).shadow_wrong, 1u);
 }
 
@@ -208,7 +221,7 @@ TEST_F(FfnShadowTest, WithoutTheKnobNothingIsMade) {
   SetUpShadow(0);
   ASSERT_EQ(Launch(), FUSEBOX_OK);
   EXPECT_TRUE(steps_.empty());
-  EXPECT_EQ(driver_.num_memories, 0);
+  EXPECT_EQ(driver_.streams.num_memories(), 0);
   EXPECT_EQ(Stats(engine_).shadow_launches, 0u);
 }
 

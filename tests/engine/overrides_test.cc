@@ -111,6 +111,24 @@ TEST_F(OverridesTest, AFileHoldsAPlanForEachTile) {
   }
 }
 
+TEST_F(OverridesTest, AForcedPlanHasNoOtherRungs) {
+  const FusionPlan forced = RunnerUp(MakeEngine());
+  engine_ = MakeForcingEngine(forced.ToJson());
+  op_ = MakeOp(engine_);
+  WarmCache(op_);
+  EXPECT_EQ(op_->ffn->NumRungs(0), 1u);
+  EXPECT_GT(op_->ffn->NumRungs(1), 1u) << "of the tile that is planned as usual";
+  driver_.resident_ctas = forced.grid_ctas() - 1;
+  EXPECT_EQ(Prepare(op_, {8}), FUSEBOX_DECLINED);
+  EXPECT_THAT(fusebox_last_error_message(),
+              AllOf(HasSubstr("co_resident: "),
+                    HasSubstr(absl::StrCat(" needs ", forced.num_clusters, " clusters"))));
+  driver_.resident_ctas = forced.grid_ctas();
+  const OpPointer fitting = MakeOp(engine_);
+  EXPECT_EQ(Prepare(fitting, {8}), FUSEBOX_OK) << fusebox_last_error_message();
+  EXPECT_EQ(PlanJson(fitting, 8)["ladder"].size(), 1u);
+}
+
 TEST_F(OverridesTest, AnIllegalPlanFailsTheOpWithTheRulesSentence) {
   FusionPlan forced = RunnerUp(MakeEngine());
   forced.ring_slots = 2;

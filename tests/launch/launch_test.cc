@@ -10,6 +10,7 @@
 #include "runtime/launch/loaded_kernel.h"
 #include "runtime/launch/tensor_map.h"
 #include "runtime/launch/workspace_table.h"
+#include "src/base/status.h"
 #include "tests/compile/small_kernel.h"
 #include "tests/driver/fake_driver.h"
 
@@ -53,10 +54,34 @@ TEST_F(LoadedKernelTest, AsksForClustersBeyondThePortableEight) {
 TEST_F(LoadedKernelTest, RefusesAKernelWhoseClustersAreNotAllResident) {
   driver_->max_active_clusters = 1;  // two are needed
   const auto kernel = Load(SmallKernel());
-  ASSERT_TRUE(absl::IsFailedPrecondition(kernel.status()));
+  ASSERT_TRUE(IsDeclined(kernel.status()));
   EXPECT_THAT(std::string(kernel.status().message()),
               HasSubstr("co_resident: small_0 needs 2 clusters of 8 CTAs"));
   EXPECT_EQ(driver_->num_libraries, 0);
+}
+
+TEST_F(LoadedKernelTest, TakesOneClusterWhereTheOthersMayFollowInWaves) {
+  driver_->max_active_clusters = 1;
+  const auto kernel =
+      LoadedKernel::Load(context_, SmallKernel(), MadeUpKernel(), Residency::kOneCluster);
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_EQ((*kernel)->max_active_clusters(), 1);
+  driver_->max_active_clusters = 0;
+  EXPECT_TRUE(
+      IsDeclined(LoadedKernel::Load(context_, SmallKernel(), MadeUpKernel(), Residency::kOneCluster)
+                     .status()));
+}
+
+TEST_F(LoadedKernelTest, NeverTakesACooperativeKernelInWaves) {
+  KernelSource source = SmallKernel();
+  source.launch.cooperation = Cooperation::kGrid;
+  driver_->max_active_clusters = 1;  // two are needed
+  const auto kernel = LoadedKernel::Load(context_, source, MadeUpKernel(), Residency::kOneCluster);
+  ASSERT_TRUE(IsDeclined(kernel.status())) << kernel.status();
+  EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("needs 2 clusters of 8 CTAs"));
+  driver_->max_active_clusters = 2;
+  EXPECT_TRUE(
+      LoadedKernel::Load(context_, source, MadeUpKernel(), Residency::kOneCluster).status().ok());
 }
 
 TEST_F(LoadedKernelTest, RefusesAKernelWithLocalMemory) {

@@ -118,12 +118,28 @@ TEST(CommandTest, PlanSaysWhenAPlanIsForced) {
   const KnobSettings knobs = {{"FUSEBOX_FORCE_PLAN", "@" + folder.path("plan.json")}};
   const nlohmann::json forced = RunCommand(as_json, knobs).Json()[0];
   EXPECT_EQ(forced["chosen_by"], "force");
+  EXPECT_TRUE(forced["lower_rungs"].empty());
   EXPECT_EQ(forced["search"]["best"], [&] {
     nlohmann::json ranked = searched["runners_up"][7];
     ranked.erase("differs");
     return ranked;
   }());
   EXPECT_THAT(RunCommand(arguments, knobs).out, HasSubstr("chosen by  FUSEBOX_FORCE_PLAN"));
+}
+
+TEST(CommandTest, PlanShowsWhatFollowsOnAGpuThatHoldsLess) {
+  const std::vector<std::string> arguments = {
+      "plan", "--gpu", "h200-sxm", "--hidden", "4096", "--intermediate", "11008", "--tokens", "8"};
+  std::vector<std::string> with_json = arguments;
+  with_json.push_back("--json");
+  const nlohmann::json json = RunCommand(with_json).Json();
+  const nlohmann::json& rungs = json[0]["lower_rungs"];
+  ASSERT_FALSE(rungs.empty());
+  EXPECT_EQ(rungs.back()["clusters_needed"], 1);
+  const CommandResult text = RunCommand(arguments);
+  for (const auto& rung : rungs) {
+    EXPECT_THAT(text.out, HasSubstr("else       " + rung["summary"].get<std::string>()));
+  }
 }
 
 TEST(CommandTest, PlanListsEveryRule) {

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/tools/command_runner.h"
@@ -20,15 +22,16 @@ class CompileCommandTest : public ::testing::Test {
   void SetUp() override {
     const CommandResult result =
         RunCommand({"warm", "--model", "bench/models/Qwen--Qwen3-0.6B.json", "--gpu", "h200-sxm",
-                    "--tokens", "8", "--cache-dir", root_.path("cache")},
+                    "--tokens", "8", "--json", "--cache-dir", root_.path("cache")},
                    {{"FUSEBOX_DUMP_DIR", root_.path("dump")}});
     ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
-    int num_dumps = 0;
     for (const auto& entry : fs::directory_iterator(root_.path("dump"))) {
-      dump_ = entry.path().string();
-      ++num_dumps;
+      dump_ = std::max(dump_, entry.path().string());
+      ++num_dumps_;
     }
-    ASSERT_EQ(num_dumps, 1) << "one kernel, one folder";
+    const nlohmann::json made = result.Json();
+    ASSERT_EQ(num_dumps_, 1 + std::ssize(made["kernels"][0]["lower_rungs"]))
+        << "a kernel, a folder";
   }
 
   // Its exit code; what it prints is in Output().
@@ -41,7 +44,8 @@ class CompileCommandTest : public ::testing::Test {
   std::string Again() const { return ReadText(dump_ + "/again.cubin"); }
 
   TemporaryFolder root_;
-  std::string dump_;
+  std::string dump_;  // of one kernel of the ladder
+  int64_t num_dumps_ = 0;
 };
 
 TEST_F(CompileCommandTest, TheScriptMakesTheSameCubinWithTheCommand) {
@@ -111,7 +115,8 @@ TEST_F(CompileCommandTest, ANewDumpTakesTheOldOnesPlace) {
                  {{"FUSEBOX_DUMP_DIR", root_.path("dump")}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(ReadText(dump_ + "/kernel.cu"), HasSubstr("struct Plan"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(root_.path("dump")), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_.path("dump")), fs::directory_iterator()),
+            num_dumps_);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
     EXPECT_EQ(kernel["stack_bytes"], 0) << kernel;
     EXPECT_EQ(kernel["spill_store_bytes"], 0) << kernel;
     EXPECT_GT(kernel["compile_ms"], 0) << kernel;
+    EXPECT_EQ(kernel["lower_rungs"].size(), 2u) << kernel;
   }
 
   const CommandResult second = Warm({"--tp", "1,2", "--json"}, kNoNvrtc);
@@ -54,6 +56,11 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(found["kernels"][i]["digest"], made["kernels"][i]["digest"]);
     EXPECT_EQ(found["kernels"][i]["registers"], made["kernels"][i]["registers"]);
+    for (size_t rung = 0; rung < 2; ++rung) {
+      const nlohmann::json& lower = found["kernels"][i]["lower_rungs"][rung];
+      EXPECT_EQ(lower["outcome"], "cached") << lower;
+      EXPECT_EQ(lower["digest"], made["kernels"][i]["lower_rungs"][rung]["digest"]);
+    }
   }
 }
 
@@ -75,7 +82,8 @@ TEST_F(WarmTest, EndsInATableWithTotals) {
   for (const char* part :
        {"Qwen--Qwen3-0.6B: qwen3, 28 layers, hidden 1024, intermediate 3072, gated silu, bf16",
         "plan", "predicted us", "ffn_gated_silu_bf16_h1024_i3072_rms_add_before_norm",
-        "h200-sxm: 3 compiled, 0 cached", "median compile"}) {
+        "h200-sxm: 3 compiled, 0 cached", "median compile", "rungs",
+        "with 6 plans for GPUs that hold less"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
   EXPECT_THAT(result.err, HasSubstr("[3/3] "));  // progress, one line a kernel, off the terminal
@@ -154,11 +162,19 @@ TEST_F(WarmTest, VerifyTellsDamagedTextFromADamagedKernel) {
 }
 
 TEST_F(WarmTest, CacheLsShowsWhatWasMade) {
-  ASSERT_EQ(Warm().exit_code, 0);
+  const CommandResult warmed = Warm({"--json"});
+  ASSERT_EQ(warmed.exit_code, 0) << warmed.err;
+  std::set<std::string> digests;
+  const nlohmann::json made = warmed.Json();
+  for (const auto& kernel : made["kernels"]) {
+    digests.insert(kernel["digest"].get<std::string>());
+    for (const auto& rung : kernel["lower_rungs"])
+      digests.insert(rung["digest"].get<std::string>());
+  }
   const CommandResult result = RunCommand({"cache", "ls", "--json", "--cache-dir", root_.path()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const nlohmann::json kernels = result.Json()["kernels"];
-  ASSERT_EQ(kernels.size(), 3u);
+  ASSERT_EQ(kernels.size(), digests.size());
   for (const auto& kernel : kernels) {
     EXPECT_THAT(kernel["name"].get<std::string>(), HasSubstr("ffn_gated_silu_bf16_h1024_i3072"));
     EXPECT_NE(kernel["plan"], "-");
@@ -166,7 +182,7 @@ TEST_F(WarmTest, CacheLsShowsWhatWasMade) {
     EXPECT_GT(kernel["bytes"], 1000);
   }
   const CommandResult text = RunCommand({"cache", "ls", "--cache-dir", root_.path()});
-  EXPECT_THAT(text.out, HasSubstr("3 kernels, "));
+  EXPECT_THAT(text.out, HasSubstr(std::to_string(digests.size()) + " kernels, "));
 }
 
 }  // namespace
