@@ -59,7 +59,6 @@ void ReadRates(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("model_resolution", &spec.model_resolution, 0.0, 1.0);
   fields.Read("queue_cost", &spec.queue_cost, 0.0, 10.0);
   fields.Read("activation_latency_ns", &spec.activation_latency_ns, 1.0, 1e6);
-  fields.Read("l2_read_gb_per_s", &spec.l2_read_gb_per_s, 1.0, 1e6);
   fields.Read("smem_bytes_per_cycle", &spec.smem_bytes_per_cycle, 1.0, 4096.0);
   fields.Read("partials_l2_share", &spec.partials_l2_share, 0.0, 1.0);
 }

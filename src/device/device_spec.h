@@ -47,7 +47,6 @@ struct DeviceSpec {
   double model_resolution = 0;       // predictions nearer than this share of each other are ties
   double queue_cost = 0;             // share of the stream's time lost when there are twice as many
   double activation_latency_ns = 0;  // TMA load of an activation slot that hits L2, under load
-  double l2_read_gb_per_s = 0;       // activations, read by every SM, beside the weight stream
   double smem_bytes_per_cycle = 0;   // one SM
   double partials_l2_share = 0;      // of L2 that what CTAs hand over may take and not be evicted
 

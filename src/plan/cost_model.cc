@@ -39,7 +39,6 @@ double HbmMicros(const FusionPlan& plan, const PhaseTraffic& phase, const Device
 PhaseCost CostOfPhase(const FusionPlan& plan, const PhaseTraffic& phase, const DeviceSpec& device) {
   PhaseCost cost;
   cost.hbm_us = HbmMicros(plan, phase, device);
-  cost.l2_us = MicrosAt(static_cast<double>(phase.activation_bytes), device.l2_read_gb_per_s);
   cost.smem_us = static_cast<double>(phase.smem_bytes) / device.smem_bytes_per_cycle /
                  (device.clock_ghz * kNsPerUs);
   const double wgmma_ns = device.wgmma_ns + device.wgmma_ns_per_token * plan.token_tile;
@@ -88,9 +87,8 @@ double LastPassMicros(const FusionPlan& plan, const DeviceSpec& device) {
 
 using NamedTerm = std::pair<std::string_view, double>;
 
-std::array<NamedTerm, 7> TermsOf(const PhaseCost& cost) {
+std::array<NamedTerm, 6> TermsOf(const PhaseCost& cost) {
   return {{{"hbm", cost.hbm_us},
-           {"l2", cost.l2_us},
            {"smem", cost.smem_us},
            {"tensor", cost.tensor_us},
            {"producer", cost.producer_us},
@@ -109,7 +107,7 @@ nlohmann::ordered_json PhaseToJson(const PhaseCost& cost) {
 }  // namespace
 
 double PhaseCost::us() const {
-  return std::sqrt(hbm_us * hbm_us + l2_us * l2_us + smem_us * smem_us + tensor_us * tensor_us +
+  return std::sqrt(hbm_us * hbm_us + smem_us * smem_us + tensor_us * tensor_us +
                    producer_us * producer_us + activation_us * activation_us +
                    combine_us * combine_us);
 }

@@ -21,7 +21,6 @@ enum class Boundary : int32_t { kPlain = 1, kPdl = 2 };  // how a launch follows
 // decides, a second one as large adds 41 %.
 struct PhaseCost {
   double hbm_us = 0;         // weights at the rate that the bytes in flight reach
-  double l2_us = 0;          // activations from L2 to the SMs
   double smem_us = 0;        // shared-memory port of one SM
   double tensor_us = 0;      // MMAs of one warpgroup, one after the other
   double producer_us = 0;    // the producer thread's boxes

@@ -78,7 +78,7 @@ std::vector<RuleCase> RuleCases() {
        "most "
        "4 are possible, the sharers must divide them and a slot's 4 and 4 k steps",
        [](FusionPlan& p) { p.up.k_warpgroups = 4; }},
-      {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 2 keep "
+      {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 3 keep "
        "copies "
        "in flight; use fewer tokens a launch or tensor parallelism, or run your own path",
        [](FusionPlan& p) { p.ring_slots = 2; }},
@@ -115,8 +115,10 @@ std::vector<RuleCase> RuleCases() {
          p.up.k_warpgroups = 4;
          p.ring_slots = 3;
          p.slots_in_flight = 3;
-         p.activation_slots = 2;
-         p.down = {.rows_per_pass = 128, .passes = 4, .k_per_slot = 64};
+         p.activation_slots = 3;
+         p.cluster_size = 4;
+         p.num_clusters = 29;
+         p.down = {.rows_per_pass = 128, .passes = 8, .k_per_slot = 64};
        }},
       {"counters_fit: the outputs are 16384 units of 16 rows x 8 tokens; the workspace has 16112 "
        "counters for "

@@ -39,9 +39,12 @@ double BestMicros(const std::vector<Measurement>& plans) {
   return best;
 }
 
-Measurements ReadMeasurements(const DeviceSpec& device) {
+constexpr char kPlansFile[] = "tests/plan/measured_plans.jsonl";  // dsm gather, up to 32 tokens
+constexpr char kTilesFile[] = "tests/plan/measured_tiles.jsonl";  // both dataflows, up to 128
+
+Measurements ReadMeasurements(const DeviceSpec& device, const char* path = kPlansFile) {
   Measurements by_problem;
-  std::ifstream file("tests/plan/measured_plans.jsonl");
+  std::ifstream file(path);
   std::string line;
   std::getline(file, line);  // how they were measured
   while (std::getline(file, line)) {
@@ -201,6 +204,50 @@ TEST(MeasuredPlansTest, TheProfileHoldsTheFit) {
   const Measurements by_problem = ReadMeasurements(H200());
   EXPECT_LT(Loss(by_problem, H200()), 1.01 * Loss(by_problem, Fit(H200(), by_problem)))
       << "run measured_plans_test --fit";
+}
+
+// Grid gather has one constant of its own; the others were fitted to dsm gather.
+TEST(MeasuredTilesTest, TimesOfGridGatherAreNearAndItsConstantIsTheFit) {
+  const Measurements by_problem = ReadMeasurements(H200(), kTilesFile);
+  Measurements over_grid;
+  std::vector<double> errors;
+  for (const auto& [name, plans] : by_problem) {
+    for (const Measurement& plan : plans) {
+      if (!plan.plan.gathers_over_grid()) continue;
+      over_grid[name].push_back(plan);
+      errors.push_back(plan.Error());
+    }
+  }
+  ASSERT_EQ(errors.size(), 343u);
+  std::printf("grid gather: median error %.3f, 90 %% below %.3f\n", Quantile(errors, 0.5),
+              Quantile(errors, 0.9));
+  EXPECT_LT(Quantile(errors, 0.5), 0.12);
+  EXPECT_LT(Quantile(errors, 0.9), 0.3);
+  const double loss = Loss(over_grid, H200());
+  for (const double factor : {0.8, 0.9, 1.1, 1.2}) {
+    DeviceSpec changed = H200();
+    changed.grid_gather_us *= factor;
+    EXPECT_LT(loss, 1.01 * Loss(over_grid, changed)) << changed.grid_gather_us;
+  }
+}
+
+TEST(MeasuredTilesTest, TheChoiceBeyond32TokensIsNearTheBest) {
+  const DeviceSpec device = H200();
+  std::vector<double> regrets;
+  for (auto& [name, plans] : ReadMeasurements(device, kTilesFile)) {
+    if (plans.front().plan.token_tile <= 32) continue;
+    const double best_us = BestMicros(plans);  // some break a rule that came of this measurement
+    std::erase_if(plans, [&](const Measurement& plan) {
+      return FirstBrokenRule(plan.plan, device) != nullptr;
+    });
+    const double regret = ChoiceAmong(plans, device).measured_us / best_us;
+    std::printf("%-45s %2zu plans, best %7.2f us, regret %.3f\n", name.c_str(), plans.size(),
+                best_us, regret);
+    regrets.push_back(regret);
+  }
+  ASSERT_EQ(regrets.size(), 18u);
+  EXPECT_LT(Quantile(regrets, 0.5), 1.06);
+  EXPECT_LT(Quantile(regrets, 1.0), 1.35);
 }
 
 // Constants fitted without any plan of a problem's dims predict its plans nearly as well.
