@@ -107,7 +107,10 @@ sanitized_shapes=(
   "--hidden 1024 --intermediate 3072"
   "--hidden 520 --intermediate 1000 --norm rms --residual add_before_norm --dtype fp16"
   "--hidden 360 --intermediate 720 --norm rms_plus_one --residual sandwich --bias both"
-  "--hidden 96 --intermediate 360 --form plain --norm layer --residual add_after --bias both")
+  "--hidden 96 --intermediate 360 --form plain --norm layer --residual add_after --bias both"
+  "--hidden 768 --intermediate 3072 --form plain --layout in_out --tokens 8,65"
+  "--hidden 2048 --intermediate 8192 --norm rms --residual add_before_norm --tokens 65"
+  "--hidden 2048 --intermediate 8192 --norm rms_plus_one --residual sandwich --layout in_out --tokens 65")
 
 phase_sanitizer() {
   local tool shape log code errors index
@@ -115,10 +118,11 @@ phase_sanitizer() {
     index=0
     for shape in "${sanitized_shapes[@]}"; do
       index=$((index + 1))
+      [[ "$shape" == *--tokens* ]] || shape+=" --tokens 1,8,17"
       log="sanitizer-$tool-$index.log"
       # shellcheck disable=SC2086
       limited 150 "$log" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-        "$fusebox" verify $shape --tokens 1,8,17
+        "$fusebox" verify $shape
       code=$?
       errors="$(grep -oE 'ERROR SUMMARY: [0-9]+ errors?' "$out/$log" | tail -n 1)"
       note "sanitizer $tool $index" "$code" "${errors:-no summary} for $shape"
@@ -129,6 +133,7 @@ phase_sanitizer() {
 phase_bench() {
   # In bf16 and without biases, as the baselines.
   limited 540 bench.log "$fusebox" bench "${models[@]}" --dtype bf16 --bias none --neighbours fusebox,foreign \
+    --tokens 1,8,16,32,64,128 \
     --json "$out/bench.json" --commit "$commit"
   note bench $? "$(grep -c '' "$out/bench.log" 2>/dev/null) lines in bench.log"
   cat "$out/bench.log"
@@ -142,7 +147,7 @@ phase_baselines() {
   local files=()
   for model in "${verified_models[@]}"; do files+=("bench/models/$model.json"); done
   # shellcheck disable=SC2086
-  limited 570 baselines.log python3 bench/baselines/ffn_torch.py --tokens 1,8,16,32 \
+  limited 570 baselines.log python3 bench/baselines/ffn_torch.py --tokens 1,8,16,32,64,128 \
     --json "$out/baselines.json" ${FUSEBOX_BASELINE_FLAGS:-} "${files[@]}"
   note baselines $? "$(tail -n 1 "$out/baselines.log")"
   if [[ -f "$out/bench.json" && -f "$out/baselines.json" ]]; then
