@@ -93,7 +93,8 @@ absl::Status CheckUnused(const char* name, const void* data, std::string_view wh
   return absl::InvalidArgumentError(absl::StrCat("weights: ", name, " must be NULL: ", why));
 }
 
-// The part of a matrix that makes outputs first .. first + count: rows, or in layout in_out columns.
+// The part of a matrix that makes outputs first .. first + count: rows, or in layout in_out
+// columns.
 MatrixView OutputsFrom(const MatrixView& matrix, WeightLayout layout, int64_t first,
                        int64_t count) {
   MatrixView part = matrix;
@@ -139,8 +140,8 @@ absl::Status ReadMatrices(const FfnOp& op, const fusebox_ffn_weights& weights,
       views->gate = views->up;  // never read; kept valid all the same
     }
   }
-  FUSEBOX_ASSIGN_OR_RETURN(
-      views->down, view_of({"down", weights.down, weights.down_ld}, hidden, intermediate));
+  FUSEBOX_ASSIGN_OR_RETURN(views->down,
+                           view_of({"down", weights.down, weights.down_ld}, hidden, intermediate));
   return absl::OkStatus();
 }
 

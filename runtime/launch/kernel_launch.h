@@ -1,5 +1,5 @@
-// LaunchKernel enqueues a loaded kernel with the attributes that its plan needs: cluster, cooperative
-// and programmatic. Hot path: no allocation, lock, environment, formatting or
+// LaunchKernel enqueues a loaded kernel with the attributes that its plan needs: cluster,
+// cooperative and programmatic. Hot path: no allocation, lock, environment, formatting or
 // synchronisation; capturable. Thread-safe.
 #ifndef FUSEBOX_RUNTIME_LAUNCH_KERNEL_LAUNCH_H_
 #define FUSEBOX_RUNTIME_LAUNCH_KERNEL_LAUNCH_H_

@@ -170,9 +170,8 @@ FfnProblem ProblemOfBlock(const ModelFfn& model, const FfnBlock& block, const Mo
                         .form = model.form,
                         .up_bias = has_biases,
                         .down_bias = has_biases && degree == 1,
-                        .layout = engine.code == ModelCode::kTransformers
-                                      ? model.checkpoint_layout
-                                      : WeightLayout::kOutIn};
+                        .layout = engine.code == ModelCode::kTransformers ? model.checkpoint_layout
+                                                                          : WeightLayout::kOutIn};
   if (demand.variant == OpVariant::kEngine && block.role == FfnRole::kDense) {
     problem.norm = NormInFront(model);
     if (degree == 1) problem.residual_mode = ResidualOf(model, engine);

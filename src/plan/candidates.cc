@@ -9,11 +9,11 @@
 namespace fusebox {
 namespace {
 
-constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};       // k elements: 1, 2 or 4 boxes
+constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};    // k elements: 1, 2 or 4 boxes
 constexpr std::array<int, 3> kActivationDepths = {16, 8, 4};  // slots the weight ring leaves
-constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};       // of weights, each CTA, about
-constexpr std::array<int, 2> kPatienceCycles = {0, 50000};       // 28 us: no wait reaches it
-constexpr std::array<int, 2> kKSharers = {1, 2};                 // of the two consumer warpgroups
+constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
+constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
+constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
 constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
 constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
 

@@ -4,8 +4,8 @@
 // with optional biases, a norm before the block, and a residual (ResidualMode).
 // Layouts, all row-major: x [M, hidden], y [M, hidden]; gate and up [intermediate, hidden], down
 // [hidden, intermediate] in layout out_in, the transposes of them in layout in_out. Weights in one
-// gate_up matrix or in two is a matter of the binding, not of the problem. Invariant: an FfnProblem from Create is valid (positive dims,
-// multiples of 8, within limits). A value; no threads.
+// gate_up matrix or in two is a matter of the binding, not of the problem. Invariant: an FfnProblem
+// from Create is valid (positive dims, multiples of 8, within limits). A value; no threads.
 #ifndef FUSEBOX_SRC_SHAPE_FFN_PROBLEM_H_
 #define FUSEBOX_SRC_SHAPE_FFN_PROBLEM_H_
 
@@ -55,7 +55,7 @@ enum class WeightLayout : int32_t { kOutIn = 0, kInOut = 1 };
 
 // Far above any model (405B: 53248); keeps every byte count within int64.
 constexpr int64_t kMaxDim = 1 << 20;
-constexpr int64_t kDimGranule = 8;  // elements: a 16-byte row pitch, as TMA needs
+constexpr int64_t kDimGranule = 8;   // elements: a 16-byte row pitch, as TMA needs
 constexpr int64_t kMaxTokens = 128;  // the largest token tile this version has kernels for
 constexpr std::array<int, 5> kTokenTiles = {8, 16, 32, 64, 128};
 

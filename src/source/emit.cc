@@ -105,12 +105,12 @@ absl::StatusOr<KernelSource> Emit(const FusionPlan& plan, const TemplateSet& tem
   source.flags = {"--gpu-architecture=sm_90a", "--std=c++20",
                   "--device-as-default-execution-space"};
   FUSEBOX_ASSIGN_OR_RETURN(source.headers, templates.ReachableFrom(source.text));
-  source.launch = {.grid_ctas = plan.grid_ctas(),
-                   .cluster_size = plan.cluster_size,
-                   .cooperation = plan.gathers_over_grid() ? Cooperation::kGrid
-                                                           : Cooperation::kCluster,
-                   .threads = plan.threads(),
-                   .dynamic_smem_bytes = FootprintOf(plan).total_bytes};
+  source.launch = {
+      .grid_ctas = plan.grid_ctas(),
+      .cluster_size = plan.cluster_size,
+      .cooperation = plan.gathers_over_grid() ? Cooperation::kGrid : Cooperation::kCluster,
+      .threads = plan.threads(),
+      .dynamic_smem_bytes = FootprintOf(plan).total_bytes};
   source.workspace_bytes = WorkspaceBytes(plan);
   return source;
 }

@@ -15,8 +15,8 @@
 
 namespace fusebox {
 
-// Which CTAs wait for one another, and so must be resident at once: all of them only where the launch
-// says so (a cooperative launch).
+// Which CTAs wait for one another, and so must be resident at once: all of them only where the
+// launch says so (a cooperative launch).
 enum class Cooperation { kCluster, kGrid };
 
 // Everything cuLaunchKernelEx needs beside the parameters.
