@@ -56,7 +56,9 @@ typedef struct fusebox_ffn_desc {
   fusebox_norm norm;
   fusebox_residual_mode residual_mode; /* add_before_norm and sandwich need a norm */
   fusebox_rounding rounding;
-  int32_t max_tokens; /* largest token count to be launched; 0: FUSEBOX_FFN_MAX_TOKENS */
+  /* Largest token count to be launched; 0: FUSEBOX_FFN_MAX_TOKENS. Beyond 32 kernels are right, but
+   * on most dims slower than two GEMMs of cuBLAS (README). */
+  int32_t max_tokens;
   uint32_t flags;
 } fusebox_ffn_desc;
 

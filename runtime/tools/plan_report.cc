@@ -14,17 +14,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kPlanCode[] =
-    "plan code, for example c8x14 t8 up128x128/2 down2x256x128 wg2 ring3/2+8 p50000 dsm_gather:\n"
+    "plan code, for example c8x14 t8 up1x128x128/2 down2x256x128 wg2 ring3/2+8 p50000 dsm_gather:\n"
     "  c8x14          14 clusters of 8 CTAs\n"
     "  t8             compiled for up to 8 tokens\n"
-    "  up128x128/2    a CTA makes 128 intermediate rows, from 128 of hidden at a time; /2: two\n"
-    "                 warpgroups share those 128\n"
+    "  up1x128x128/2  a CTA makes 1 pass of 128 intermediate rows, from 128 of hidden at a\n"
+    "                 time; /2: two warpgroups share those 128\n"
     "  down2x256x128  then 2 passes of 256 output rows, from 128 of the intermediate at a time\n"
     "  wg2            2 warpgroups multiply; one more copies\n"
     "  ring3/2+8      3 slots for weights, 2 of them in flight at most, and 8 for activations\n"
     "  p50000         a sum's owner waits up to 50000 cycles for the other clusters' parts; left\n"
     "                 out: the last to come adds\n"
-    "  dsm_gather     the intermediate reaches the cluster through distributed shared memory\n";
+    "  dsm_gather     the intermediate reaches the cluster through distributed shared memory;\n"
+    "                 grid_gather: it reaches the grid through L2, and nothing is left to add up\n";
 
 // A field in which a plan is not the chosen one.
 struct Difference {
