@@ -40,8 +40,9 @@ absl::Status StatusOf(fusebox_status status) {
 // One engine from its creation to its end.
 class EngineLife {
  public:
-  EngineLife(std::string cache_root, ScenarioRun& run)
-      : cache_root_(std::move(cache_root)), run_(run) {}
+  // Every `shadow_period`-th launch is compared with the oracle; 0: none.
+  EngineLife(std::string cache_root, ScenarioRun& run, int shadow_period = 0)
+      : cache_root_(std::move(cache_root)), run_(run), shadow_period_(shadow_period) {}
 
   bool Create() {
     return run_.Step("engine_create", [&] { return MakeEngine(); }) && run_.Step("ffn_create", [&] {
@@ -145,6 +146,7 @@ class EngineLife {
     settings.config.cache_dirs = {cache_root_};
     settings.config.compile_mode = CompileMode::kBlock;
     settings.config.log_level = LogLevel::kError;
+    settings.config.shadow_period = shadow_period_;
     settings.log_user = this;
     settings.log_callback = [](void* user, fusebox_log_level, const char* line) {
       auto* const life = static_cast<EngineLife*>(user);
@@ -159,6 +161,7 @@ class EngineLife {
 
   const std::string cache_root_;
   ScenarioRun& run_;
+  const int shadow_period_;
   std::mutex log_mutex_;
   std::string last_error_line_;
   fusebox_ffn_args args_ = {
@@ -184,6 +187,16 @@ ScenarioRun RunEngineScenario(const std::string& cache_root) {
   const FusionPlan& planned = second.op().Planned(0).report.best.plan;
   FakeDriver::Instance().resident_ctas = planned.grid_ctas() - 1;
   if (second.Bind() && second.InitWorkspace() && second.Prepare(8) && second.Launch(8)) {
+    run.Finish();
+  }
+  return run;
+}
+
+ScenarioRun RunShadowScenario(const std::string& cache_root) {
+  ScenarioRun run;
+  EngineLife life(cache_root, run, /*shadow_period=*/1);
+  if (life.Create() && life.Prepare(8) && life.Bind() && life.InitWorkspace() && life.Launch(5) &&
+      life.Launch(8)) {
     run.Finish();
   }
   return run;

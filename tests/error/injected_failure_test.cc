@@ -50,12 +50,9 @@ bool OnlyDescribes(const std::string& symbol) {
 // Functions that nothing but GPU tests call, which cannot go on without it.
 bool IsForTestsOnly(const std::string& symbol) { return symbol == "cuMemcpyDtoDAsync_v2"; }
 
-// Functions that only shadow launches call, after which a launch goes on whatever they answer:
-// ffn_shadow_test fails those whose answers are looked at.
-bool IsForShadowsOnly(const std::string& symbol) {
-  return symbol == "cuStreamIsCapturing" || symbol == "cuMemHostAlloc" ||
-         symbol == "cuMemFreeHost" || symbol == "cuEventSynchronize";
-}
+// Functions that only shadow launches call: a launch goes on whatever they answer.
+constexpr const char* kShadowFunctions[] = {"cuStreamIsCapturing", "cuMemHostAlloc",
+                                            "cuMemFreeHost", "cuEventSynchronize"};
 
 // The library's entry points carry versions that no sentence names.
 std::string NameOf(const std::string& symbol) {
@@ -158,9 +155,10 @@ bool IsNvrtc(const std::string& symbol) { return absl::StartsWith(symbol, "nvrtc
 TEST_F(InjectedFailureTest, TheScenariosCallEveryFunctionOfTheTables) {
   const std::map<std::string, int> of_engine = CountCalls(RunEngineScenario);
   const std::map<std::string, int> of_tools = CountCalls(RunToolsScenario);
+  const std::map<std::string, int> of_shadows = CountCalls(RunShadowScenario);
   for (const auto& [symbol, count] : of_engine) {
-    if (OnlyDescribes(symbol) || IsForTestsOnly(symbol) || IsForShadowsOnly(symbol)) continue;
-    EXPECT_GT(count + of_tools.at(symbol), 0) << symbol;
+    if (OnlyDescribes(symbol) || IsForTestsOnly(symbol)) continue;
+    EXPECT_GT(count + of_tools.at(symbol) + of_shadows.at(symbol), 0) << symbol;
   }
 }
 
@@ -194,6 +192,17 @@ TEST_F(InjectedFailureTest, EveryCallOfTheToolsMayFailOnce) {
         IsNvrtc(symbol) ? absl::MakeConstSpan(kNvrtcCodes) : absl::MakeConstSpan(kDriverCodes);
     for (const int code : codes) {
       EXPECT_EQ(FailEveryCall(RunToolsScenario, symbol, num_calls, code), expected_untold)
+          << symbol << " " << code;
+    }
+  }
+}
+
+TEST_F(InjectedFailureTest, LaunchesGoOnWhateverFailsInAShadow) {
+  const auto calls = CountCalls(RunShadowScenario);
+  for (const char* symbol : kShadowFunctions) {
+    ASSERT_GT(calls.at(symbol), 0) << symbol;
+    for (const int code : kDriverCodes) {
+      EXPECT_EQ(FailEveryCall(RunShadowScenario, symbol, calls.at(symbol), code), calls.at(symbol))
           << symbol << " " << code;
     }
   }

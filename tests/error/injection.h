@@ -49,6 +49,8 @@ class ScenarioRun {
 // An engine's whole life: two engines one after the other, the first with an empty cache and NVRTC,
 // the second on what the first has left, on a GPU that holds less. `cache_root` must be empty.
 ScenarioRun RunEngineScenario(const std::string& cache_root);
+// An engine each of whose launches is compared with the oracle. `cache_root` must be empty.
+ScenarioRun RunShadowScenario(const std::string& cache_root);
 // What verify, bench and doctor do on a GPU; on the cache that the engine scenario left.
 ScenarioRun RunToolsScenario(const std::string& cache_root);
 
