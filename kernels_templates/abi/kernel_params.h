@@ -20,6 +20,7 @@ struct alignas(64) TensorMap {
 //   hidden], boxes of [64, 64].
 // - x: [tokens, hidden], boxes of [token_tile, 64]; rows at and beyond `tokens` read as zero.
 // - h: [tokens, intermediate] of the workspace, boxes of [token_tile, 64]; grid gather alone.
+//   Where activations are multicast, boxes have a sharer's part of token_tile.
 struct FfnParams {
   TensorMap gate;
   TensorMap up;

@@ -21,6 +21,8 @@ enum class SpinSite : u32 {
   kWeightLanded = 7,     // weight producer for an earlier slot to land
   kRows = 8,             // readers for the cluster's normalised rows
   kGridArrived = 9,      // activation producer for the grid's h
+  kPeersHaveSpace = 10,  // consumers for their peers' rings to be idle
+  kSumsReceived = 11,    // consumers for their peers' sums
 };
 
 constexpr u64 kSpinBoundNs = 20'000'000;  // 20 ms: three orders above any kernel here

@@ -123,32 +123,66 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params,
   ProducePhase<Plan, Up>(stream, up, cta * Up::kRowsPerCta, 0, policy);
   const PhaseMaps<Down> down = {{&params.down}};
   if constexpr (Plan::kEdge == Edge::kGridGather) {
-    ProducePhase<Plan, Down>(stream, down, cta * Down::kRowsPerCta, 0, policy);
+    ProducePhase<Plan, Down>(stream, down, cta / Down::kKCtas * Down::kRowsPerCta,
+                             rank % Down::kKCtas * Down::kK, policy);
   } else {
     ProducePhase<Plan, Down>(stream, down, rank * Down::kRowsPerCta, cluster * Down::kK, policy);
   }
 }
 
-// All passes of a phase: the activation anew for each, rows from `row` of `map`.
+// The activation producer's wait. Peers that copy into this slot too are told by its consumers
+// through the same count of arrivals, over the cluster.
+template <typename Plan>
+__device__ __forceinline__ void WaitForFreeSlot(const FfnParams& params, u32 empty, u32 parity) {
+  SpinUntil<Plan>(SpinSite::kActivationEmpty, params.workspace, [&] {
+    return Plan::kActivationMulticast ? ptx::MbarrierTryWaitCluster(empty, parity)
+                                      : ptx::MbarrierTryWait(empty, parity);
+  });
+}
+
+// The copies of one slot: 64 k elements of all tokens each. Where CTAs share the activation each
+// copies an equal part of the tokens, to all of them at once.
+template <typename Plan, typename Phase>
+__device__ __forceinline__ void FillActivationSlot(u32 destination, const TensorMap& map, int k,
+                                                   int row, u32 full, u32 rank) {
+  constexpr int kBoxes = Phase::kKPerSlot / kBoxK;
+  constexpr int kBoxBytes = FfnSmem<Plan>::kActivationBoxBytes;
+  if constexpr (Phase::kMulticasts) {
+    constexpr int kTokens = Plan::kTokenTile / Phase::kSharers;
+    const u32 sharer = rank / Phase::kKCtas;
+    u32 peers = 0;
+#pragma unroll
+    for (u32 peer = 0; peer < Phase::kSharers; ++peer)
+      peers |= 1u << (peer * Phase::kKCtas + rank % Phase::kKCtas);
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box) {
+      ptx::TensorLoad2dMulticast(destination + box * kBoxBytes + sharer * kTokens * kBoxRowBytes,
+                                 map, k + box * kBoxK, row + sharer * kTokens, full,
+                                 static_cast<u16>(peers));
+    }
+  } else {
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box)
+      ptx::TensorLoad2d(destination + box * kBoxBytes, map, k + box * kBoxK, row, full);
+  }
+}
+
+// All passes of a phase: the activation anew for each, rows from `row` of `map`, k elements from
+// `first_k`.
 template <typename Plan, typename Phase>
 __device__ __forceinline__ void ProduceActivations(const FfnParams& params,
                                                    const ActivationRing<Plan>& ring,
                                                    RingCursor<Plan::kActivationSlots>& cursor,
-                                                   const TensorMap& map, int row) {
-  using Smem = FfnSmem<Plan>;
+                                                   const TensorMap& map, int row, int first_k,
+                                                   u32 rank) {
   constexpr int kBoxes = Phase::kKPerSlot / kBoxK;
   for (int pass = 0; pass < Phase::kPasses; ++pass) {
     for (int k = 0; k < Phase::kK; k += Phase::kKPerSlot) {
-      WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),
-                        cursor.parity ^ 1);
+      WaitForFreeSlot<Plan>(params, ring.Empty(cursor.index), cursor.parity ^ 1);
       Jitter<Plan>();
       const u32 full = ring.Full(cursor.index);
-      ptx::MbarrierArriveExpectTx(full, kBoxes * Smem::kActivationBoxBytes);
-#pragma unroll
-      for (int box = 0; box < kBoxes; ++box) {
-        ptx::TensorLoad2d(ring.Slot(cursor.index) + box * Smem::kActivationBoxBytes, map,
-                          k + box * kBoxK, row, full);
-      }
+      ptx::MbarrierArriveExpectTx(full, kBoxes * FfnSmem<Plan>::kActivationBoxBytes);
+      FillActivationSlot<Plan, Phase>(ring.Slot(cursor.index), map, first_k + k, row, full, rank);
       cursor.Advance();
     }
   }

@@ -27,6 +27,9 @@ struct Outputs {
   // Units with rows of one CTA that make 8 tokens' outputs.
   static constexpr int kCtaBlockUnits = Phase::kPasses * CeilDiv(Phase::kRowsPerPass, 16);
 
+  // Grid gather: slices of output rows.
+  static constexpr u32 kSlices = Plan::kNumClusters * Plan::kClusterSize / Phase::kKCtas;
+
   const FfnParams& params;
   NormalizedRows<Plan> rows;
   u32 slice_row;  // the CTA's first output row
@@ -82,7 +85,7 @@ struct Outputs {
         if (!Exists(unit)) continue;
         const float* v = &sums.values[0][tile][4 * block];
         WriteUnit(pass, unit, {v[0], v[1], v[2], v[3]});
-        FinishUnit(unit, Plan::kNumClusters * Plan::kClusterSize);
+        FinishUnit(unit, kSlices);
       }
     }
   }

@@ -44,7 +44,8 @@ struct FfnCta {
   // One thread.
   __device__ __forceinline__ void InitBarriers() const {
     weights.Init(Plan::kConsumerWarpgroups * 4);
-    activations.Init(Plan::kConsumerWarpgroups * 4);
+    activations.Init(Plan::kConsumerWarpgroups * 4 *
+                     (Plan::kActivationMulticast ? Plan::kClusterSize : 1));
     if (Plan::kHasNorm) rows.Init();
   }
 
@@ -65,7 +66,7 @@ struct FfnCta {
     } else {
       ptx::GridDependencyWait();  // x is the previous kernel's output
     }
-    ProduceActivations<Plan, Up>(params, activations, cursor, params.x, first_row);
+    ProduceActivations<Plan, Up>(params, activations, cursor, params.x, first_row, 0, rank);
   }
 };
 

@@ -37,7 +37,7 @@ struct DsmGatherFlow {
     u32* const report = cta.params.workspace;
     WeightReader<Plan> weights{cta.weights};
     {
-      ActivationReader<Plan> activations{cta.activations};
+      ActivationReader<Plan> activations(cta.activations, cta.rank);
       UpSums<Plan> sums;
       const auto share = WarpgroupShare::template Of<Up>(warpgroup);
       RunStreamedPass<Plan, Up>(sums, weights, activations, share, report);

@@ -4,6 +4,7 @@
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 
+#include "kernels_templates/edges/dsm_reduce_scatter.cuh"
 #include "kernels_templates/edges/grid_gather.cuh"
 #include "kernels_templates/kernels/ffn_cta.cuh"
 
@@ -18,31 +19,46 @@ struct GridGatherFlow {
   const FfnCta<Plan>& cta;
   GridGather<Plan> gather;
   Outputs<Plan> outputs;
+  DsmReduceScatter<Plan> scatter;
 
   __device__ __forceinline__ explicit GridGatherFlow(const FfnCta<Plan>& of)
       : cta(of),
         gather{cta.params, cta.base + Smem::kIntermediate},
         outputs{cta.params, cta.rows,
-                (cta.cluster * Plan::kClusterSize + cta.rank) * Down::kRowsPerCta, cta.lane} {}
+                (cta.cluster * Plan::kClusterSize + cta.rank) / Down::kKCtas * Down::kRowsPerCta,
+                cta.lane},
+        scatter{outputs, cta.base, cta.edge_barriers, cta.edge_barriers + 8, cta.rank} {}
 
-  __device__ __forceinline__ void InitBarriers() const {}
+  __device__ __forceinline__ void InitBarriers() const {
+    if constexpr (Down::kKCtas > 1) scatter.Init();
+  }
 
   __device__ __forceinline__ void Consume() const {
     const u32 warp = threadIdx.x / kWarpThreads - 4;
     u32* const report = cta.params.workspace;
     WeightReader<Plan> weights{cta.weights};
-    ActivationReader<Plan> activations{cta.activations};
+    ActivationReader<Plan> activations(cta.activations, cta.rank);
     MakeSlice(weights, activations, warp / 4);
     gather.Arrive();
-    ptx::ClusterArrive();  // nobody writes to this CTA's shared memory after its rows have come
+    // Unless phase 2 is multicast, nobody arrives here or writes here after this unseen by us.
+    if constexpr (!Down::kMulticasts) ptx::ClusterArrive();
     if constexpr (Plan::kHasNorm) cta.rows.Wait();
     const auto share = WarpgroupShare::template Of<Down>(warp / 4);
     for (u32 pass = 0; pass < Down::kPasses; ++pass) {
       DownSums<Plan> sums;
       RunStreamedPass<Plan, Down>(sums, weights, activations, share, report);
+      if constexpr (Down::kKCtas > 1) scatter.OfferSpace();
       SumOverKGroups<Plan, Down>(sums, cta.base + Smem::kExchange, share);
-      if (share.k_group == 0) outputs.WritePass(sums, pass, warp);
+      if (share.k_group > 0) continue;
+      if constexpr (Down::kKCtas > 1) {
+        Jitter<Plan>();
+        scatter.Push(sums, warp);
+        scatter.FinishUnits(sums, warp);
+      } else {
+        outputs.WritePass(sums, pass, warp);
+      }
     }
+    if constexpr (Down::kMulticasts) ptx::ClusterArrive();
   }
 
   // Phase 1: the CTA's rows of h, pass by pass, to L2.
@@ -66,7 +82,8 @@ struct GridGatherFlow {
     RingCursor<Plan::kActivationSlots> cursor;
     cta.StreamRows(cursor);
     gather.Wait();
-    fusebox::ProduceActivations<Plan, Down>(cta.params, cta.activations, cursor, cta.params.h, 0);
+    fusebox::ProduceActivations<Plan, Down>(cta.params, cta.activations, cursor, cta.params.h, 0,
+                                            cta.rank % Down::kKCtas * Down::kK, cta.rank);
   }
 
   __device__ __forceinline__ void CombineOutputs(u32) const {}

@@ -7,6 +7,7 @@
 #define FUSEBOX_KERNELS_TEMPLATES_MMA_PHASE_PASS_CUH_
 
 #include "kernels_templates/copy/ffn_producers.cuh"
+#include "kernels_templates/ptx/cluster.cuh"
 #include "kernels_templates/ptx/wgmma.cuh"
 
 namespace fusebox {
@@ -34,8 +35,29 @@ struct RingReader {
 
 template <typename Plan>
 using WeightReader = RingReader<WeightRing<Plan>, Plan::kRingSlots>;
+
+// Where a phase's activations are multicast, a slot is free to be filled when all that share it have
+// freed theirs: each warp arrives at every one's barrier.
 template <typename Plan>
-using ActivationReader = RingReader<ActivationRing<Plan>, Plan::kActivationSlots>;
+struct ActivationReader : RingReader<ActivationRing<Plan>, Plan::kActivationSlots> {
+  u32 rank;  // in the cluster
+
+  __device__ __forceinline__ explicit ActivationReader(const ActivationRing<Plan>& of, u32 cta_rank)
+      : RingReader<ActivationRing<Plan>, Plan::kActivationSlots>{of, {}}, rank(cta_rank) {}
+
+  template <typename Phase>
+  __device__ __forceinline__ void ReleaseOf(u32 index) const {
+    if constexpr (Plan::kActivationMulticast) {
+      const u32 lane = threadIdx.x % kWarpThreads;
+      if (lane < Phase::kSharers) {
+        const u32 peer = lane * Phase::kKCtas + rank % Phase::kKCtas;
+        ptx::MbarrierArriveCluster(ptx::MapToPeer(this->ring.Empty(index), peer), Phase::kKCtas);
+      }
+    } else {
+      this->Release(index);
+    }
+  }
+};
 
 // Of one warpgroup: [matrix: gate, up, or one alone][tile][fragment].
 template <typename Plan, typename Phase>
@@ -119,14 +141,14 @@ __device__ __forceinline__ void RunStreamedPass(Accumulators<Plan, Phase>& sums,
     ptx::WgmmaWait<1>();
     if (slot > 0) {
       weights.Release(weights.Previous());
-      activations.Release(activations.Previous());
+      activations.template ReleaseOf<Phase>(activations.Previous());
     }
     weights.cursor.Advance();
     activations.cursor.Advance();
   }
   ptx::WgmmaWait<0>();
   weights.Release(weights.Previous());
-  activations.Release(activations.Previous());
+  activations.template ReleaseOf<Phase>(activations.Previous());
 }
 
 // One slot of a chunk pass: kSteps k16 steps from column `column` of the chunk.

@@ -36,6 +36,17 @@ __device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& m
       : "memory");
 }
 
+// The same to this address of every CTA of the cluster whose rank's bit is set in `peers`, completing
+// each one's barrier at the address of `barrier` (PTX ISA 9.7.9.27.1.2, .multicast::cluster).
+__device__ __forceinline__ void TensorLoad2dMulticast(u32 destination, const TensorMap& map,
+                                                      int column, int row, u32 barrier, u16 peers) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(destination),
+      "l"(&map), "r"(column), "r"(row), "r"(barrier), "h"(peers)
+      : "memory");
+}
+
 // Own shared memory to a peer's (addresses from MapToPeer); completes the peer's barrier
 // (PTX ISA 9.7.9.25.4.1, cp.async.bulk). Sizes and addresses are multiples of 16 bytes.
 __device__ __forceinline__ void BulkCopyToPeer(u32 peer_destination, u32 source, u32 bytes,

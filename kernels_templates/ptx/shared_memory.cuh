@@ -25,6 +25,13 @@ __device__ __forceinline__ Float4 LoadShared(u32 address) {
   return value;
 }
 
+// To a peer's shared memory (address from MapToPeer).
+__device__ __forceinline__ void StoreSharedCluster(u32 address, Float4 value) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x),
+               "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+}
+
 __device__ __forceinline__ void StoreSharedFloat(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }

@@ -22,7 +22,7 @@ constexpr int kWgmmaK = 16;
 constexpr int kTileBytes = kWgmmaRows * kBoxRowBytes;
 
 template <typename Plan, int kMatricesOf, int kRowsOf, int kPassesOf, int kKPerSlotOf,
-          int kKWarpgroupsOf, int kKOf>
+          int kKWarpgroupsOf, int kKCtasOf, int kKOf>
 struct FfnPhase {
   static constexpr int kMatrices = kMatricesOf;  // gate and up, or one
   static constexpr int kRowsPerPass = kRowsOf;
@@ -30,30 +30,38 @@ struct FfnPhase {
   static constexpr int kRowsPerCta = kRowsPerPass * kPasses;
   static constexpr int kKPerSlot = kKPerSlotOf;
   static constexpr int kKWarpgroups = kKWarpgroupsOf;
-  static constexpr int kK = kKOf;  // k elements of a pass, zero fill included
+  static constexpr int kKCtas = kKCtasOf;  // CTAs of a cluster that split k, neighbours in rank
+  static constexpr int kK = kKOf;  // k elements of a pass of one CTA, zero fill included
+  // CTAs of a cluster that multiply the same part of the activation.
+  static constexpr int kSharers = Plan::kClusterSize / kKCtas;
+  static constexpr bool kMulticasts = Plan::kActivationMulticast && kSharers > 1;
 
   static constexpr int kRowWarpgroups = Plan::kConsumerWarpgroups / kKWarpgroups;
   static constexpr int kRowTiles = CeilDiv(kRowsPerPass, kWgmmaRows);
   static constexpr int kTiles = CeilDiv(kRowTiles, kRowWarpgroups);  // of one warpgroup, a matrix
   static constexpr int kBoxBytes = kRowsPerPass * kBoxRowBytes;      // 64 k elements of a matrix
   static constexpr int kSlotBytes = kMatrices * kBoxBytes * (kKPerSlot / kBoxK);
+  // Fp32 sums of a pass.
+  static constexpr int kPassBytes = kRowWarpgroups * kTiles * (Plan::kTokenTile / 8) *
+                                    kWarpgroupThreads * kFragmentBytes;
   // Sums that warpgroups which split k hand over.
-  static constexpr int kExchangeBytes = (kKWarpgroups - 1) * kRowWarpgroups * kTiles * kMatrices *
-                                        (Plan::kTokenTile / 8) * kWarpgroupThreads * kFragmentBytes;
+  static constexpr int kExchangeBytes = (kKWarpgroups - 1) * kMatrices * kPassBytes;
 };
 
 template <typename Plan>
 using UpPhase =
     FfnPhase<Plan, Plan::kGated ? 2 : 1, Plan::kUpRowsPerPass, Plan::kUpPasses, Plan::kUpKPerSlot,
-             Plan::kUpKWarpgroups, RoundUp(Plan::kHidden, Plan::kUpKPerSlot)>;
+             Plan::kUpKWarpgroups, 1, RoundUp(Plan::kHidden, Plan::kUpKPerSlot)>;
 
-// Dsm gather: over the cluster's chunk of h. Grid gather: over all of h.
+// Dsm gather: over the cluster's chunk of h. Grid gather: over all of h, or one of the equal parts
+// that CTAs of a cluster split it into.
 template <typename Plan>
 using DownPhase =
     FfnPhase<Plan, 1, Plan::kDownRowsPerPass, Plan::kDownPasses, Plan::kDownKPerSlot,
-             Plan::kDownKWarpgroups,
-             Plan::kEdge == Edge::kGridGather ? RoundUp(Plan::kIntermediate, Plan::kDownKPerSlot)
-                                              : Plan::kClusterSize * UpPhase<Plan>::kRowsPerCta>;
+             Plan::kDownKWarpgroups, Plan::kDownKCtas,
+             Plan::kEdge == Edge::kGridGather
+                 ? RoundUp(CeilDiv(Plan::kIntermediate, Plan::kDownKCtas), Plan::kDownKPerSlot)
+                 : Plan::kClusterSize * UpPhase<Plan>::kRowsPerCta>;
 
 }  // namespace fusebox
 

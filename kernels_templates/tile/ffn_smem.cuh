@@ -32,11 +32,19 @@ struct FfnSmem {
   static constexpr int kBarriers = kScratch + (Plan::kHasNorm ? 64 : 0);
   static constexpr int kRingBarriers = 2 * Plan::kRingSlots;
   static constexpr int kActivationBarriers = 2 * Plan::kActivationSlots;
-  static constexpr int kEdgeBarriers = kGrid ? 0 : Plan::kDownPasses;  // h, stored[passes - 1]
+  // Dsm gather: h, stored[passes - 1]. Where CTAs split k: space, received[warps with sums].
+  static constexpr int kEdgeBarriers = !kGrid              ? Plan::kDownPasses
+                                       : Down::kKCtas > 1 ? 1 + Down::kRowWarpgroups * 4
+                                                          : 0;
   static constexpr int kNumBarriers =
       kRingBarriers + kActivationBarriers + kEdgeBarriers + (Plan::kHasNorm ? 1 : 0);
   // With slack to align the base.
   static constexpr int kTotal = kBarriers + kNumBarriers * 8 + kSmemAlignment;
+
+  // Where CTAs split k of phase 2 the rings, idle by then, receive their sums: of a pass's fragments
+  // each CTA finishes an equal part.
+  static_assert((Down::kKCtas - 1) * Down::kPassBytes / Down::kKCtas <= kIntermediate,
+                "sums_fit: the rings are smaller than the sums that they receive");
 
   // A tile of 64 rows at the end of a slot may read past it; what it reads is dropped, but must be
   // shared memory.

@@ -10,6 +10,12 @@ int BoxRows(const FusionPlan& plan, const PhasePartition& phase) {
   return plan.problem.layout == WeightLayout::kInOut ? kBoxK : phase.rows_per_pass;
 }
 
+// Tokens of one box of activations: CTAs that multiply the same ones may copy a part each.
+int BoxTokens(const FusionPlan& plan, const PhasePartition& phase) {
+  const int sharers = plan.activation_multicast ? plan.cluster_size / phase.k_ctas : 1;
+  return plan.token_tile / sharers;
+}
+
 // Packed rows of the workspace, from `offset` bytes.
 MatrixView WorkspaceRows(const FusionPlan& plan, const void* workspace, int64_t offset,
                          int64_t rows, int64_t columns) {
@@ -45,7 +51,7 @@ CUresult EncodeActivationMaps(const DriverApi& api, const FusionPlan& plan, cons
     rows = WorkspaceRows(plan, workspace, NormalizedRowsOffset(plan),
                          int64_t{plan.num_clusters} * plan.token_tile, x.columns);
   }
-  const CUresult result = EncodeTensorMap(api, rows, plan.token_tile, &params->x);
+  const CUresult result = EncodeTensorMap(api, rows, BoxTokens(plan, plan.up), &params->x);
   if (result != CUDA_SUCCESS) return result;
   if (!plan.gathers_over_grid()) {
     params->h = params->x;  // a valid map; the kernel loads nothing through it
@@ -53,7 +59,7 @@ CUresult EncodeActivationMaps(const DriverApi& api, const FusionPlan& plan, cons
   }
   const MatrixView h = WorkspaceRows(plan, workspace, GatheredRowsOffset(plan), x.rows,
                                      plan.problem.intermediate.value());
-  return EncodeTensorMap(api, h, plan.token_tile, &params->h);
+  return EncodeTensorMap(api, h, BoxTokens(plan, plan.down), &params->h);
 }
 
 }  // namespace fusebox

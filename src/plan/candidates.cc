@@ -13,7 +13,9 @@ constexpr std::array<int, 3> kSlotDepths = {64, 128, 256};    // k elements: 1, 
 constexpr std::array<int, 3> kActivationDepths = {16, 8, 4};  // slots the weight ring leaves
 constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
 constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
+constexpr int kMaxKCtas = 8;  // strips of 16 rows of two tiles: what each of the CTAs can finish
 constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
+constexpr int kMulticastTile = 64;  // below it activations are few beside the weights
 constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
 constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
 
@@ -101,7 +103,7 @@ void VisitStreams(FusionPlan plan, absl::FunctionRef<void(const FusionPlan&)> vi
     if (plan.slots_in_flight == previous) continue;
     previous = plan.slots_in_flight;
     for (int patience : kPatienceCycles) {
-      if (plan.combine == Combine::kNone && patience > 0) continue;
+      if (plan.gathers_over_grid() && patience > 0) continue;
       plan.combine_patience_cycles = patience;
       visit(plan);
     }
@@ -123,11 +125,18 @@ void VisitRings(FusionPlan plan, const DeviceSpec& device,
   }
 }
 
+// The activation multicast over the cluster, where there is enough of it and the rows allow.
+bool Multicasts(const FusionPlan& plan) {
+  return plan.token_tile >= kMulticastTile && plan.cluster_size > 1 &&
+         plan.token_tile % (8 * plan.cluster_size) == 0;
+}
+
 void VisitSlots(FusionPlan plan, const DeviceSpec& device,
                 absl::FunctionRef<void(const FusionPlan&)> visit) {
   const int64_t up_k = RoundUp(plan.problem.hidden.value(), kBoxK);
   const int64_t down_k = RoundUp(plan.down_k(), kBoxK);
   plan.consumer_warpgroups = kConsumerWarpgroups;
+  plan.activation_multicast = Multicasts(plan);
   for (int up_depth : kSlotDepths) {
     if (up_depth > up_k) continue;
     plan.up.k_per_slot = up_depth;
@@ -161,9 +170,31 @@ void VisitDsmGather(const FfnProblem& problem, int token_tile, const DeviceSpec&
   }
 }
 
-// The CTAs of a cluster share the rows of a norm; without one they share nothing.
-bool SuitsGridGather(const FfnProblem& problem, int cluster_size) {
-  return problem.norm == Norm::kNone ? cluster_size == 1 : cluster_size == 4 || cluster_size == 8;
+// How many CTAs split the k of phase 2: as many as a cluster has, or half of them.
+std::vector<int> KCtasOptions(const FfnProblem& problem, int cluster_size) {
+  // What CTAs that do not split k share is a norm's rows alone.
+  if (cluster_size == 1) return {1};
+  std::vector<int> options;
+  const bool shares_rows = problem.norm != Norm::kNone && (cluster_size == 4 || cluster_size == 8);
+  if (shares_rows) options.push_back(1);
+  if (cluster_size <= kMaxKCtas) options.push_back(cluster_size);
+  if (cluster_size / 2 > 1 && cluster_size % 2 == 0) options.push_back(cluster_size / 2);
+  return options;
+}
+
+// Partitions of phase 2 over a grid of `resident` CTAs, `k_ctas` of them with the same rows.
+std::vector<PhasePartition> GridDownOptions(const FfnProblem& problem, int resident, int k_ctas) {
+  const int64_t granule = GranuleOf(problem);
+  const int64_t rows = RoundUp(CeilDiv(problem.hidden.value(), resident / k_ctas), granule);
+  std::vector<PhasePartition> options;
+  for (PhasePartition option : PassOptions(rows, granule)) {
+    if (k_ctas > 1 && option.passes > 1) continue;
+    option.k_ctas = k_ctas;
+    // One tile of rows leaves the second warpgroup nothing but a share of k.
+    option.k_warpgroups = option.rows_per_pass <= kWgmmaRows ? kConsumerWarpgroups : 1;
+    options.push_back(option);
+  }
+  return options;
 }
 
 void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
@@ -174,22 +205,23 @@ void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec
   for (const ClusterCapacity& cluster : device.clusters) {
     const int size = cluster.cluster_size;
     const int resident = cluster.resident_ctas / size * size;
-    if (resident == 0 || !SuitsGridGather(problem, size)) continue;
+    if (resident == 0) continue;
     FusionPlan plan{.problem = problem,
                     .token_tile = token_tile,
                     .cluster_size = size,
-                    .edge_scope = Scope::kGrid,
-                    .combine = Combine::kNone};
-    for (const auto& up : PassOptions(RoundUp(CeilDiv(intermediate, resident), granule), granule)) {
-      plan.up = up;
-      for (const auto& down : PassOptions(RoundUp(CeilDiv(hidden, resident), granule), granule)) {
-        plan.down = down;
-        // One tile of rows leaves the second warpgroup nothing but a share of k.
-        plan.down.k_warpgroups = down.rows_per_pass <= kWgmmaRows ? kConsumerWarpgroups : 1;
-        const int64_t ctas = std::max(CeilDiv(intermediate, up.rows_per_cta()),
-                                      CeilDiv(hidden, down.rows_per_cta()));
-        plan.num_clusters = static_cast<int>(CeilDiv(ctas, size));
-        VisitSlots(plan, device, visit);
+                    .edge_scope = Scope::kGrid};
+    for (int k_ctas : KCtasOptions(problem, size)) {
+      plan.combine = k_ctas > 1 ? Combine::kDsmReduceScatter : Combine::kNone;
+      for (const auto& up :
+           PassOptions(RoundUp(CeilDiv(intermediate, resident), granule), granule)) {
+        plan.up = up;
+        for (const auto& down : GridDownOptions(problem, resident, k_ctas)) {
+          plan.down = down;
+          const int64_t ctas = std::max(CeilDiv(intermediate, up.rows_per_cta()),
+                                        CeilDiv(hidden, down.rows_per_cta()) * k_ctas);
+          plan.num_clusters = static_cast<int>(CeilDiv(ctas, size));
+          VisitSlots(plan, device, visit);
+        }
       }
     }
   }

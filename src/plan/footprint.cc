@@ -19,11 +19,23 @@ constexpr int kCombiningProducerRegisters =
     88;                                  // and of warps that add up 16 partial sums at a time
 constexpr int kMaxSplitRegisters = 240;  // PTX ISA 9.7.19.5: up to 256; the compiler uses up to 255
 
+// Fp32 sums of one matrix in a pass of one CTA.
+int64_t PassBytes(const FusionPlan& plan, const PhasePartition& phase) {
+  const int64_t row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
+  return row_groups * TilesPerWarpgroup(plan, phase) * (plan.token_tile / 8) * kWarpgroupThreads *
+         kFragmentBytes;
+}
+
 // Sums that warpgroups which split a phase's k hand over.
 int64_t ExchangeBytes(const FusionPlan& plan, const PhasePartition& phase, int64_t matrices) {
-  const int64_t row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
-  return (phase.k_warpgroups - 1) * row_groups * TilesPerWarpgroup(plan, phase) * matrices *
-         (plan.token_tile / 8) * kWarpgroupThreads * kFragmentBytes;
+  return (phase.k_warpgroups - 1) * matrices * PassBytes(plan, phase);
+}
+
+int64_t EdgeBarriers(const FusionPlan& plan) {
+  constexpr int64_t kWarpsPerWarpgroup = 4;
+  if (!plan.gathers_over_grid()) return plan.down.passes;
+  if (plan.down.k_ctas == 1) return 0;
+  return 1 + plan.consumer_warpgroups / plan.down.k_warpgroups * kWarpsPerWarpgroup;
 }
 
 int64_t ActivationSlotBytes(const FusionPlan& plan) {
@@ -63,10 +75,9 @@ Footprint FootprintOf(const FusionPlan& plan) {
   f.scratch_offset = f.exchange_offset + f.exchange_bytes;
   f.scratch_bytes = has_norm ? kScratchBytes : 0;
   f.barrier_offset = f.scratch_offset + f.scratch_bytes;
-  const int64_t edge_barriers = plan.gathers_over_grid() ? 0 : plan.down.passes;
-  f.barrier_bytes =
-      (2 * plan.ring_slots + 2 * plan.activation_slots + edge_barriers + (has_norm ? 1 : 0)) *
-      kBarrierBytes;
+  f.barrier_bytes = (2 * plan.ring_slots + 2 * plan.activation_slots + EdgeBarriers(plan) +
+                     (has_norm ? 1 : 0)) *
+                    kBarrierBytes;
   f.total_bytes = f.barrier_offset + f.barrier_bytes + kSmemAlignment;
   return f;
 }
@@ -76,18 +87,20 @@ RegisterSplit SplitRegisters(const FusionPlan& plan) {
   const int warpgroups = plan.consumer_warpgroups + 1;
   const int launched = kRegistersPerSm / plan.threads() / kRegisterGranule * kRegisterGranule;
   const int producer =
-      plan.combine == Combine::kNone ? kProducerRegisters : kCombiningProducerRegisters;
+      plan.gathers_over_grid() ? kProducerRegisters : kCombiningProducerRegisters;
   const int consumer = (launched * warpgroups - producer) / plan.consumer_warpgroups /
                        kRegisterGranule * kRegisterGranule;
   if (consumer <= launched) return {};
   return {.producer = producer, .consumer = std::min(consumer, kMaxSplitRegisters)};
 }
 
+int64_t ReceivedBytes(const FusionPlan& plan) {
+  return (plan.down.k_ctas - 1) * PassBytes(plan, plan.down) / plan.down.k_ctas;
+}
+
 int64_t PartialBytes(const FusionPlan& plan) {
-  if (plan.combine == Combine::kNone) return 0;
-  return int64_t{plan.grid_ctas()} * plan.down.passes * plan.consumer_warpgroups *
-         TilesPerWarpgroup(plan, plan.down) * (plan.token_tile / 8) * kWarpgroupThreads *
-         kFragmentBytes;
+  if (plan.combine != Combine::kOrderedPartials) return 0;
+  return int64_t{plan.grid_ctas()} * plan.down.passes * PassBytes(plan, plan.down);
 }
 
 int64_t GatheredBytes(const FusionPlan& plan) {

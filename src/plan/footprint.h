@@ -32,8 +32,8 @@ struct Footprint {
   int64_t exchange_bytes = 0;
   int64_t scratch_offset = 0;  // a float a consumer warp, in ops with a norm
   int64_t scratch_bytes = 0;
-  // full[ring], empty[ring], full[act], empty[act]; with dsm gather h, stored[passes - 1]; with a
-  // norm rows: 8 bytes each
+  // full[ring], empty[ring], full[act], empty[act]; with dsm gather h, stored[passes - 1]; with
+  // dsm reduce_scatter space, received[warps with sums]; with a norm rows: 8 bytes each
   int64_t barrier_offset = 0;
   int64_t barrier_bytes = 0;
   int64_t total_bytes = 0;  // to ask for, incl. kSmemAlignment of slack for the base
@@ -56,6 +56,9 @@ RegisterSplit SplitRegisters(const FusionPlan& plan);
 // Bytes of one ring slot that each phase fills; Footprint::slot_bytes holds the larger.
 int64_t UpSlotBytes(const FusionPlan& plan);
 int64_t DownSlotBytes(const FusionPlan& plan);
+
+// Bytes of sums that a CTA gets from those which split k with it; they lie where the rings were.
+int64_t ReceivedBytes(const FusionPlan& plan);
 
 // Bytes of fp32 partial sums: per CTA, passes * warpgroups * tiles * (token_tile / 8) fragments of
 // 128 threads * 16 bytes. 0 where nothing is combined.

@@ -43,19 +43,22 @@ PhasePartition ReadPhase(StrictJson& json, std::string_view path) {
   return {.rows_per_pass = read("rows_per_pass", 4096),
           .passes = read("passes", 131072),
           .k_per_slot = read("k_per_slot", 4096),
-          .k_warpgroups = read("k_warpgroups", 16)};
+          .k_warpgroups = read("k_warpgroups", 16),
+          .k_ctas = read("k_ctas", 64)};
 }
 
 nlohmann::ordered_json PhaseToJson(const PhasePartition& phase) {
   return {{"rows_per_pass", phase.rows_per_pass},
           {"passes", phase.passes},
           {"k_per_slot", phase.k_per_slot},
-          {"k_warpgroups", phase.k_warpgroups}};
+          {"k_warpgroups", phase.k_warpgroups},
+          {"k_ctas", phase.k_ctas}};
 }
 
 std::string PhaseSummary(const PhasePartition& phase) {
   return absl::StrCat(phase.passes, "x", phase.rows_per_pass, "x", phase.k_per_slot,
-                      phase.k_warpgroups > 1 ? absl::StrCat("/", phase.k_warpgroups) : "");
+                      phase.k_warpgroups > 1 ? absl::StrCat("/", phase.k_warpgroups) : "",
+                      phase.k_ctas > 1 ? absl::StrCat("/c", phase.k_ctas) : "");
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ std::string FusionPlan::ToJson() const {
       {"down", PhaseToJson(down)},
       {"edge", {{"scope", ToString(edge_scope)}, {"collective", ToString(edge_collective)}}},
       {"combine", ToString(combine)},
-      {"combine_patience_cycles", combine_patience_cycles}};
+      {"combine_patience_cycles", combine_patience_cycles},
+      {"activation_multicast", activation_multicast ? 1 : 0}};
   return json.dump();
 }
 
@@ -94,7 +98,10 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .edge_scope =
           ReadEnum(json, "edge.scope", std::array{Scope::kSmem, Scope::kDsm, Scope::kGrid}),
       .edge_collective = ReadEnum(json, "edge.collective", std::array{Collective::kGather}),
-      .combine = ReadEnum(json, "combine", std::array{Combine::kNone, Combine::kOrderedPartials}),
+      .combine = ReadEnum(json, "combine",
+                          std::array{Combine::kNone, Combine::kOrderedPartials,
+                                     Combine::kDsmReduceScatter}),
+      .activation_multicast = json.Integer("activation_multicast", 0, 1) == 1,
       .combine_patience_cycles =
           static_cast<int>(json.Integer("combine_patience_cycles", 0, 1'000'000))};
   FUSEBOX_RETURN_IF_ERROR(json.Finish());
@@ -114,7 +121,8 @@ std::string FusionPlan::Summary() const {
       "c", cluster_size, "x", num_clusters, " t", token_tile, " up", PhaseSummary(up), " down",
       PhaseSummary(down), " wg", consumer_warpgroups, " ring", ring_slots, "/", slots_in_flight,
       "+", activation_slots,
-      combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "", " ",
+      combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "",
+      activation_multicast ? " multicast " : " ",
       ToString(edge_scope), "_", ToString(edge_collective));
 }
 
@@ -144,6 +152,8 @@ std::string_view ToString(Combine combine) {
       return "none";
     case Combine::kOrderedPartials:
       return "ordered_partials";
+    case Combine::kDsmReduceScatter:
+      return "dsm_reduce_scatter";
   }
   return "unknown";
 }

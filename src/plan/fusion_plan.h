@@ -9,12 +9,17 @@
 // each CTA multiplies the chunk with the rows that its rank has; so every cluster has a partial sum
 // of all outputs; they are written to L2 and summed in cluster order by many CTAs.
 //
-// Dataflow "grid gather", combine "none": the slices of all CTAs of the grid meet in L2, behind a
-// grid barrier, and are streamed from there like x. Phase 2: each CTA multiplies all of h with rows
-// that nobody else has, so there is nothing to combine. All CTAs must be resident at once.
+// Dataflow "grid gather": the slices of all CTAs of the grid meet in L2, behind a grid barrier, and
+// are streamed from there like x. Phase 2, combine "none": each CTA multiplies all of h with rows
+// that nobody else has. Combine "dsm reduce_scatter": down.k_ctas CTAs of a cluster, neighbours in
+// rank, have the same rows and an equal part of h each; their sums meet in shared memory, where each
+// finishes an equal part of the outputs. All CTAs must be resident at once.
+//
+// Activation multicast: what several CTAs of a cluster multiply alike, x in phase 1 and h in phase 2,
+// each copies an equal part of, to the shared memory of all.
 //
 // In FlashFuser's words: cls_m = cls_k = 1; cls_n = cluster_size (phase 1) and cls_l = cluster_size
-// (phase 2) with dsm gather, 1 with grid gather. Invariant: a plan returned by Search is legal
+// (phase 2) with dsm gather; with grid gather both 1, and cls_k of phase 2 is down.k_ctas. Invariant: a plan returned by Search is legal
 // (src/plan/legality.h). A value; no threads.
 #ifndef FUSEBOX_SRC_PLAN_FUSION_PLAN_H_
 #define FUSEBOX_SRC_PLAN_FUSION_PLAN_H_
@@ -31,7 +36,7 @@
 namespace fusebox {
 
 // Raised whenever candidates, rules, cost terms or a profile change the choice.
-constexpr int kPlanSpaceVersion = 4;
+constexpr int kPlanSpaceVersion = 5;
 constexpr int kBoxK = 64;  // elements: 128 bytes, inner width of every TMA box and the swizzle's
 constexpr int kRowGranule = 8;  // rows: a swizzle atom, and a core matrix of wgmma
 constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand
@@ -39,11 +44,11 @@ constexpr int kWgmmaK = 16;     // k elements of one wgmma
 
 enum class Scope : int32_t { kSmem = 1, kDsm = 2, kGrid = 3 };
 enum class Collective : int32_t { kGather = 1 };
-enum class Combine : int32_t { kNone = 0, kOrderedPartials = 1 };
+enum class Combine : int32_t { kNone = 0, kOrderedPartials = 1, kDsmReduceScatter = 2 };
 
 std::string_view ToString(Scope scope);            // "smem", "dsm", "grid"
 std::string_view ToString(Collective collective);  // "gather"
-std::string_view ToString(Combine combine);        // "none", "ordered_partials"
+std::string_view ToString(Combine combine);        // "none", "ordered_partials", ...
 
 // How one CTA works through a phase's matrix. Rows are outputs of the matrix: intermediate rows in
 // phase 1 (of gate and up each), output rows in phase 2.
@@ -52,6 +57,7 @@ struct PhasePartition {
   int passes = 1;         // over all of k each, one after the other
   int k_per_slot = 0;     // k elements of one ring slot; multiple of 64
   int k_warpgroups = 1;   // warpgroups that split a slot's k16 steps; their sums are added in order
+  int k_ctas = 1;         // CTAs of a cluster that split k; their sums are added in order
 
   int64_t rows_per_cta() const { return int64_t{passes} * rows_per_pass; }
   friend auto operator<=>(const PhasePartition&, const PhasePartition&) = default;
@@ -71,6 +77,7 @@ struct FusionPlan {
   Scope edge_scope = Scope::kDsm;
   Collective edge_collective = Collective::kGather;
   Combine combine = Combine::kOrderedPartials;
+  bool activation_multicast = false;  // over the CTAs of a cluster that share the activation
   // Combine: how long a unit's owner lets the others arrive first; 0: whoever comes last adds.
   int combine_patience_cycles = 0;
 
@@ -78,10 +85,12 @@ struct FusionPlan {
   bool gathers_over_grid() const { return edge_scope == Scope::kGrid; }
   // Intermediate rows that the CTAs of a cluster make.
   int64_t chunk_rows() const { return cluster_size * up.rows_per_cta(); }
-  // Elements of h that one CTA multiplies in phase 2.
+  // Elements of h that one CTA multiplies in phase 2, before whole slots are made of them.
   int64_t down_k() const {
-    return gathers_over_grid() ? problem.intermediate.value() : chunk_rows();
+    return gathers_over_grid() ? CeilDiv(problem.intermediate.value(), down.k_ctas) : chunk_rows();
   }
+  // Grid gather: h that each of the k_ctas multiplies, the last of them less where h ends.
+  int64_t down_k_part() const { return RoundUp(down_k(), down.k_per_slot); }
   int grid_ctas() const { return num_clusters * cluster_size; }
   int threads() const { return (consumer_warpgroups + 1) * 128; }
 

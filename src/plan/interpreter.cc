@@ -80,7 +80,8 @@ class PlanRun {
     if (plan.problem.residual_mode == ResidualMode::kAddBeforeNorm)
       out_.residual_out.resize(num_outputs, kQuietNan);
     for (int64_t token = 0; token < operands.tokens; ++token) PrepareRow(token);
-    const int num_partials = plan.gathers_over_grid() ? 1 : plan.num_clusters;
+    const int num_partials =
+        plan.gathers_over_grid() ? plan.down.k_ctas : plan.num_clusters;
     for (int i = 0; i < num_partials; ++i) partials_.emplace_back(hidden_, tile_);
   }
 
@@ -218,15 +219,15 @@ class PlanRun {
     }
   }
 
-  // Phase 2 of one CTA: its output rows, from `output_begin`, into the partial sums.
+  // Phase 2 of one CTA: its output rows into the partial sums.
   void MultiplyDown(const CtaWork& work, const TokenRows& h_rows, int64_t h_begin,
-                    int64_t output_begin, TokenRows& partial) const {
+                    TokenRows& partial) const {
     const int64_t num_rows = plan_.down.rows_per_cta();
     const TokenRows sums =
-        Sums(work.down, WeightMatrix::kDown, h_rows, h_begin, output_begin, num_rows);
-    const int64_t rows_left = std::min(num_rows, hidden_ - output_begin);
+        Sums(work.down, WeightMatrix::kDown, h_rows, h_begin, work.output_begin, num_rows);
+    const int64_t rows_left = std::min(num_rows, hidden_ - work.output_begin);
     for (int64_t row = 0; row < rows_left; ++row)
-      std::copy_n(sums.Row(row), tile_, partial.Row(output_begin + row));
+      std::copy_n(sums.Row(row), tile_, partial.Row(work.output_begin + row));
   }
 
   // Dsm gather: what every CTA holds is the chunk; the cluster makes partial sums of all outputs.
@@ -240,16 +241,20 @@ class PlanRun {
     }
     for (int rank = 0; rank < plan_.cluster_size; ++rank) {
       MultiplyDown(work[static_cast<size_t>(rank)], chunk, chunk_begin,
-                   rank * plan_.down.rows_per_cta(), partials_[static_cast<size_t>(cluster)]);
+                   partials_[static_cast<size_t>(cluster)]);
     }
   }
 
-  // Grid gather: all slices first, then each CTA makes its outputs whole.
+  // Grid gather: all slices first, then each CTA multiplies h, or its part of it.
   void RunGrid() {
-    TokenRows h_rows(plan_.grid_ctas() * plan_.up.rows_per_cta(), tile_);
+    TokenRows h_rows(std::max(plan_.grid_ctas() * plan_.up.rows_per_cta(),
+                              plan_.down.k_ctas * plan_.down_k_part()),
+                     tile_);
     for (int cta = 0; cta < plan_.grid_ctas(); ++cta) MakeSlice(WorkOfCta(cta), 0, h_rows);
-    for (int cta = 0; cta < plan_.grid_ctas(); ++cta)
-      MultiplyDown(WorkOfCta(cta), h_rows, 0, cta * plan_.down.rows_per_cta(), partials_[0]);
+    for (int cta = 0; cta < plan_.grid_ctas(); ++cta) {
+      const int part = cta % plan_.cluster_size % plan_.down.k_ctas;
+      MultiplyDown(WorkOfCta(cta), h_rows, 0, partials_[static_cast<size_t>(part)]);
+    }
   }
 
   CtaWork WorkOfCta(int cta) const {
@@ -285,7 +290,7 @@ class PlanRun {
   int tile_;
   TokenRows x_;                      // [hidden], normalised; tokens at and beyond `tokens` zero
   std::vector<float> sums_;          // [tokens, hidden]: x, or x + residual before the norm
-  std::vector<TokenRows> partials_;  // of each cluster, or the sums themselves: [hidden]
+  std::vector<TokenRows> partials_;  // of each cluster or part of k, in order: [hidden]
   FfnOutputs out_;
 };
 

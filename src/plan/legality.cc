@@ -61,9 +61,24 @@ bool DealsOutOverGrid(const FusionPlan& plan) {
   const int64_t hidden = plan.problem.hidden.value();
   const int64_t fewer = int64_t{plan.num_clusters - 1} * plan.cluster_size;
   return plan.grid_ctas() * plan.up.rows_per_cta() >= intermediate &&
-         plan.grid_ctas() * plan.down.rows_per_cta() >= hidden &&
+         plan.grid_ctas() / plan.down.k_ctas * plan.down.rows_per_cta() >= hidden &&
          (fewer * plan.up.rows_per_cta() < intermediate ||
-          fewer * plan.down.rows_per_cta() < hidden);
+          fewer / plan.down.k_ctas * plan.down.rows_per_cta() < hidden);
+}
+
+// Strips of 16 output rows of a pass of phase 2, padding included.
+int StripsOfPass(const FusionPlan& plan) {
+  return TilesPerWarpgroup(plan, plan.down) * plan.consumer_warpgroups / plan.down.k_warpgroups *
+         (kWgmmaRows / 16);
+}
+
+bool SplitsKOverCtas(const FusionPlan& plan) {
+  const int ctas = plan.down.k_ctas;
+  if (plan.up.k_ctas != 1 || (ctas > 1) != (plan.combine == Combine::kDsmReduceScatter))
+    return false;
+  return ctas == 1 || (plan.down.passes == 1 && plan.cluster_size % ctas == 0 &&
+                       StripsOfPass(plan) % ctas == 0 &&
+                       (ctas - 1) * plan.down_k_part() < plan.problem.intermediate.value());
 }
 
 // Rules on single fields and sums of them; nothing here needs the footprint, which divides by some
@@ -74,8 +89,8 @@ constexpr LegalityRule kFieldRules[] = {
        const FusionPlan& p = f.plan;
        return std::min({p.token_tile, p.cluster_size, p.num_clusters, p.consumer_warpgroups,
                         p.up.rows_per_pass, p.up.passes, p.up.k_per_slot, p.up.k_warpgroups,
-                        p.down.rows_per_pass, p.down.passes, p.down.k_per_slot,
-                        p.down.k_warpgroups}) > 0;
+                        p.up.k_ctas, p.down.rows_per_pass, p.down.passes, p.down.k_per_slot,
+                        p.down.k_warpgroups, p.down.k_ctas}) > 0;
      },
      [](const PlanFacts&) { return std::string("every count of a plan is at least 1"); }},
     {"token_tile",
@@ -95,13 +110,14 @@ constexpr LegalityRule kFieldRules[] = {
     {"exchange_reachable",
      [](const PlanFacts& f) {
        return (f.plan.edge_scope == Scope::kDsm && f.plan.combine == Combine::kOrderedPartials) ||
-              (f.plan.edge_scope == Scope::kGrid && f.plan.combine == Combine::kNone);
+              (f.plan.edge_scope == Scope::kGrid &&
+               (f.plan.combine == Combine::kNone || f.plan.combine == Combine::kDsmReduceScatter));
      },
      [](const PlanFacts& f) {
        return StrCat("the edge ", ToString(f.plan.edge_scope), " ",
                      ToString(f.plan.edge_collective), " with combine ", ToString(f.plan.combine),
                      " has no kernel; h is gathered through dsm, with ordered_partials, or over "
-                     "the grid, with none");
+                     "the grid, with none or dsm_reduce_scatter");
      }},
     {"phase_split",
      [](const PlanFacts& f) {
@@ -112,6 +128,16 @@ constexpr LegalityRule kFieldRules[] = {
        return StrCat("phase 1 in ", f.plan.up.passes, " passes and phase 2 with ",
                      f.plan.down.k_warpgroups,
                      " warpgroups to a slot's k: with dsm gather each can only be 1");
+     }},
+    {"multicast_reachable",
+     [](const PlanFacts& f) {
+       return !f.plan.activation_multicast ||
+              (f.plan.cluster_size > 1 && f.plan.token_tile % (8 * f.plan.cluster_size) == 0);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("activations cannot be multicast over ", f.plan.cluster_size,
+                     " CTAs: at least 2 share them, and each copies whole groups of 8 of the ",
+                     f.plan.token_tile, " tokens");
      }},
     {"row_granule",
      [](const PlanFacts& f) {
@@ -202,6 +228,15 @@ constexpr LegalityRule kFieldRules[] = {
            kMaxConsumerWarpgroups, " are possible, the sharers must divide them and a slot's ",
            f.plan.up.k_per_slot / kWgmmaK, " and ", f.plan.down.k_per_slot / kWgmmaK, " k steps");
      }},
+    {"k_ctas", [](const PlanFacts& f) { return SplitsKOverCtas(f.plan); },
+     [](const PlanFacts& f) {
+       return StrCat("k split over ", f.plan.up.k_ctas, " (up) and ", f.plan.down.k_ctas,
+                     " (down) CTAs with combine ", ToString(f.plan.combine),
+                     ": phase 1 is not split; phase 2 is with dsm_reduce_scatter alone, in one "
+                     "pass, by a divisor of the cluster's ",
+                     f.plan.cluster_size, " CTAs and of a pass's ", StripsOfPass(f.plan),
+                     " strips of 16 rows, with k left for each");
+     }},
     {"ring_fits",
      [](const PlanFacts& f) {
        return f.plan.ring_slots >= kMinRingSlots && f.plan.activation_slots >= kMinActivationSlots;
@@ -249,6 +284,13 @@ constexpr LegalityRule kFitRules[] = {
                      f.footprint.total_bytes - kSmemAlignment - f.footprint.activation_offset,
                      " follow");
      }},
+    {"sums_fit",
+     [](const PlanFacts& f) { return ReceivedBytes(f.plan) <= f.footprint.intermediate_offset; },
+     [](const PlanFacts& f) {
+       return StrCat("sums of ", ReceivedBytes(f.plan), " bytes from ", f.plan.down.k_ctas - 1,
+                     " CTAs that split k exceed the rings' ", f.footprint.intermediate_offset,
+                     " bytes, which are to receive them");
+     }},
     {"registers_fit",
      [](const PlanFacts& f) {
        return RegistersNeeded(f.plan, f.device) <= RegisterBudget(f.plan, f.device);
@@ -261,7 +303,7 @@ constexpr LegalityRule kFitRules[] = {
      }},
     {"counters_fit",
      [](const PlanFacts& f) {
-       return f.plan.combine == Combine::kNone ||
+       return f.plan.combine != Combine::kOrderedPartials ||
               f.plan.cluster_size * UnitsOfRank(f.plan) <= kWorkspaceCounters;
      },
      [](const PlanFacts& f) {
@@ -281,7 +323,8 @@ constexpr LegalityRule kFitRules[] = {
      }},
     {"combine_parties",
      [](const PlanFacts& f) {
-       return f.plan.combine == Combine::kNone || f.plan.num_clusters <= kMaxCombineParties;
+       return f.plan.combine != Combine::kOrderedPartials ||
+              f.plan.num_clusters <= kMaxCombineParties;
      },
      [](const PlanFacts& f) {
        return StrCat("each output would be summed over ", f.plan.num_clusters, " clusters; beyond ",

@@ -14,11 +14,12 @@ int64_t MmaSmemBytes(int64_t wgmmas, int token_tile) {
   return wgmmas * (kWgmmaRows + token_tile) * kWgmmaK * kElementBytes;
 }
 
-// A phase whose activations are streamed beside its weights: `matrices` of [rows, k].
+// A phase whose activations are streamed beside its weights: `matrices` of [rows, total_k].
 PhaseTraffic StreamedTraffic(const FusionPlan& plan, const PhasePartition& phase, int64_t matrices,
-                             int64_t rows, int64_t k) {
+                             int64_t rows, int64_t total_k) {
+  const int64_t k = CeilDiv(total_k, phase.k_ctas);  // of one CTA
   PhaseTraffic t;
-  t.hbm_bytes = matrices * rows * k * kElementBytes;
+  t.hbm_bytes = matrices * rows * total_k * kElementBytes;
   t.widest_cta_bytes = matrices * std::min(phase.rows_per_cta(), rows) * k * kElementBytes;
   t.activation_bytes =
       int64_t{plan.grid_ctas()} * phase.passes * plan.token_tile * k * kElementBytes;

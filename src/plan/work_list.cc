@@ -13,14 +13,14 @@ constexpr int kStripRows = 16;   // output rows of one warp in a tile
 constexpr int kBlockTokens = 8;  // tokens of one accumulator block
 constexpr int kWarpsPerWarpgroup = 4;
 
-// A phase whose activations are streamed beside its weights, all of k in every pass.
+// A phase whose activations are streamed beside its weights, all of k_begin .. k_end in every pass.
 std::vector<WeightSlot> StreamedSlots(const PhasePartition& phase,
                                       absl::Span<const WeightMatrix> matrices, int64_t first_row,
-                                      int64_t k_end) {
+                                      int64_t k_begin, int64_t k_end) {
   std::vector<WeightSlot> slots;
   for (int pass = 0; pass < phase.passes; ++pass) {
     const int64_t row_begin = first_row + int64_t{pass} * phase.rows_per_pass;
-    for (int64_t k = 0; k < k_end; k += phase.k_per_slot) {
+    for (int64_t k = k_begin; k < k_end; k += phase.k_per_slot) {
       WeightSlot slot{.pass = pass, .operand_begin = k};
       for (int64_t box_k = k; box_k < k + phase.k_per_slot; box_k += kBoxK) {
         for (const WeightMatrix matrix : matrices) {
@@ -85,13 +85,17 @@ OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int uni
           .token_begin = unit / strips * kBlockTokens};
 }
 
-// Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn.
+// Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn; where CTAs
+// split k, one further with each block of tokens.
 std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, int64_t slice_begin, int sharer,
                                     int num_sharers) {
+  const int strips = UnitsOfPass(plan) / (plan.token_tile / kBlockTokens);
   std::vector<OutputUnit> units;
   for (int pass = 0; pass < plan.down.passes; ++pass) {
-    for (int unit = sharer; unit < UnitsOfPass(plan); unit += num_sharers)
-      units.push_back(UnitOf(plan, slice_begin, pass, unit));
+    for (int unit = 0; unit < UnitsOfPass(plan); ++unit) {
+      const int turn = plan.down.k_ctas > 1 ? unit / strips + unit % strips : unit;
+      if (turn % num_sharers == sharer) units.push_back(UnitOf(plan, slice_begin, pass, unit));
+    }
   }
   return units;
 }
@@ -108,15 +112,18 @@ CtaWork WorkOf(const FusionPlan& plan, CtaPlace place) {
   CtaWork work;
   work.slice_begin = cta * plan.up.rows_per_cta();
   work.slice_rows = plan.up.rows_per_cta();
-  work.up = StreamedSlots(plan.up, up_matrices, work.slice_begin, plan.problem.hidden.value());
+  work.up = StreamedSlots(plan.up, up_matrices, work.slice_begin, 0, plan.problem.hidden.value());
   if (plan.gathers_over_grid()) {
-    const int64_t output_begin = cta * plan.down.rows_per_cta();
-    work.down = StreamedSlots(plan.down, kDown, output_begin, plan.problem.intermediate.value());
-    work.outputs = OutputUnits(plan, output_begin, 0, 1);
+    work.output_begin = cta / plan.down.k_ctas * plan.down.rows_per_cta();
+    const int part = place.rank % plan.down.k_ctas;
+    const int64_t k_begin = part * plan.down_k_part();
+    work.down = StreamedSlots(plan.down, kDown, work.output_begin, k_begin,
+                              k_begin + plan.down_k_part());
+    work.outputs = OutputUnits(plan, work.output_begin, part, plan.down.k_ctas);
   } else {
+    work.output_begin = place.rank * plan.down.rows_per_cta();
     work.down = ChunkSlots(plan, place);
-    work.outputs =
-        OutputUnits(plan, place.rank * plan.down.rows_per_cta(), place.cluster, plan.num_clusters);
+    work.outputs = OutputUnits(plan, work.output_begin, place.cluster, plan.num_clusters);
   }
   return work;
 }

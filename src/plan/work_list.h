@@ -39,7 +39,7 @@ struct WeightSlot {
   std::vector<WeightBox> boxes;
 };
 
-// 16 output rows x 8 tokens that one CTA writes. With ordered partials the CTAs of a rank share the
+// 16 output rows x 8 tokens that one CTA writes. Where CTAs split k each writes its own. With ordered partials the CTAs of a rank share the
 // rank's: here a unit's owner sums it over the clusters; in the kernel it may be whichever CTA of
 // the rank arrives last.
 struct OutputUnit {
@@ -54,6 +54,7 @@ struct CtaWork {
   // Intermediate rows, of the whole h, that this CTA makes and hands on.
   int64_t slice_begin = 0;
   int64_t slice_rows = 0;
+  int64_t output_begin = 0;  // first output row that this CTA multiplies
   std::vector<OutputUnit> outputs;
 };
 
