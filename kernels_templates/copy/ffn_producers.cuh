@@ -130,16 +130,6 @@ __device__ __forceinline__ void ProduceWeights(const FfnParams& params,
   }
 }
 
-// The activation producer's wait. Peers that copy into this slot too are told by its consumers
-// through the same count of arrivals, over the cluster.
-template <typename Plan>
-__device__ __forceinline__ void WaitForFreeSlot(const FfnParams& params, u32 empty, u32 parity) {
-  SpinUntil<Plan>(SpinSite::kActivationEmpty, params.workspace, [&] {
-    return Plan::kActivationMulticast ? ptx::MbarrierTryWaitCluster(empty, parity)
-                                      : ptx::MbarrierTryWait(empty, parity);
-  });
-}
-
 // The copies of one slot: 64 k elements of all tokens each. Where CTAs share the activation each
 // copies an equal part of the tokens, to all of them at once.
 template <typename Plan, typename Phase>
@@ -178,7 +168,8 @@ __device__ __forceinline__ void ProduceActivations(const FfnParams& params,
   constexpr int kBoxes = Phase::kKPerSlot / kBoxK;
   for (int pass = 0; pass < Phase::kPasses; ++pass) {
     for (int k = 0; k < Phase::kK; k += Phase::kKPerSlot) {
-      WaitForFreeSlot<Plan>(params, ring.Empty(cursor.index), cursor.parity ^ 1);
+      WaitBarrier<Plan>(SpinSite::kActivationEmpty, params.workspace, ring.Empty(cursor.index),
+                        cursor.parity ^ 1);
       Jitter<Plan>();
       const u32 full = ring.Full(cursor.index);
       ptx::MbarrierArriveExpectTx(full, kBoxes * FfnSmem<Plan>::kActivationBoxBytes);

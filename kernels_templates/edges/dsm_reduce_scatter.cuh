@@ -76,9 +76,8 @@ struct DsmReduceScatter {
       for (int block = 0; block < Units::kBlocks; ++block) {
         const u32 unit = Units::Unit(tile, block, warp);
         if (!outputs.Exists(unit) || Owner(unit) == Part()) continue;
-        const float* v = &sums.values[0][tile][4 * block];
         ptx::StoreSharedCluster(ptx::MapToPeer(Place(unit, Part()), first + Owner(unit)),
-                                {v[0], v[1], v[2], v[3]});
+                                sums.Fragment(tile, block));
       }
     }
     ArriveAtPeers(received + warp * 8);
@@ -94,8 +93,7 @@ struct DsmReduceScatter {
       for (int block = 0; block < Units::kBlocks; ++block) {
         const u32 unit = Units::Unit(tile, block, warp);
         if (!outputs.Exists(unit) || Owner(unit) != Part()) continue;
-        const float* v = &sums.values[0][tile][4 * block];
-        outputs.WriteUnit(0, unit, SumOfUnit(unit, {v[0], v[1], v[2], v[3]}));
+        outputs.WriteUnit(0, unit, SumOfUnit(unit, sums.Fragment(tile, block)));
         outputs.FinishUnit(unit, Units::kSlices);
       }
     }

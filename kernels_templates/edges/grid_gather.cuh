@@ -49,8 +49,39 @@ struct GridGather {
   // `first_row`: intermediate row of the pass's first row.
   __device__ __forceinline__ void StorePass(u32 first_row, u32 row_group) const {
     ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);
+    if constexpr (Phase::kTokensAreRows) {
+      StoreTokens(first_row, row_group);
+    } else {
+      StoreRows(first_row, row_group);
+    }
+    ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);
+  }
+
+  // Granule `granule` of the slice, 8 columns of a token, to row `row` and on of h.
+  __device__ __forceinline__ void StoreGranule(u32 granule, u32 token, u32 row) const {
     auto* h = reinterpret_cast<u16*>(reinterpret_cast<unsigned char*>(params.workspace) +
                                      Workspace::kGathered);
+    const Float4 piece = ptx::LoadShared(slice + granule * Smem::kGranuleBytes + token * 16);
+    ptx::StoreThroughL2(reinterpret_cast<Float4*>(h + i64{token} * Plan::kIntermediate + row),
+                        piece);
+  }
+
+  // Tokens in wgmma's rows: the warpgroup's tokens, two granules at a time.
+  __device__ __forceinline__ void StoreTokens(u32 first_row, u32 token_group) const {
+    const u32 thread = threadIdx.x % kWarpgroupThreads;
+#pragma unroll
+    for (int tile = 0; tile < Phase::kTiles; ++tile) {
+      const u32 token = (token_group + tile * Phase::kRowWarpgroups) * kWgmmaRows + thread / 2;
+      if (token >= params.tokens) continue;
+      for (u32 granule = thread % 2; granule < Phase::kRowsPerPass / 8; granule += 2) {
+        if (first_row + granule * 8 < Plan::kIntermediate)
+          StoreGranule(granule, token, first_row + granule * 8);
+      }
+    }
+  }
+
+  // Weights in wgmma's rows: the warpgroup's rows.
+  __device__ __forceinline__ void StoreRows(u32 first_row, u32 row_group) const {
     constexpr u32 kGranulesPerTile = kWgmmaRows / 8;
     const u32 thread = threadIdx.x % kWarpgroupThreads;
     const u32 in_tile = thread % kGranulesPerTile;
@@ -61,13 +92,9 @@ struct GridGather {
       if (row >= Phase::kRowsPerPass || first_row + row >= Plan::kIntermediate) continue;
       for (u32 token = thread / kGranulesPerTile; token < params.tokens;
            token += kWarpgroupThreads / kGranulesPerTile) {
-        const Float4 piece = ptx::LoadShared(slice + row / 8 * Smem::kGranuleBytes + token * 16);
-        ptx::StoreThroughL2(
-            reinterpret_cast<Float4*>(h + i64{token} * Plan::kIntermediate + first_row + row),
-            piece);
+        StoreGranule(row / 8, token, first_row + row);
       }
     }
-    ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);
   }
 
   // All consumer threads, after the last pass.

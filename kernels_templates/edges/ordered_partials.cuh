@@ -65,8 +65,7 @@ struct OrderedPartials {
       for (int block = 0; block < Units::kBlocks; ++block) {
         const u32 unit = Units::Unit(tile, block, warp);
         if (!outputs.Exists(unit) || outputs.Token(unit) >= params.tokens) continue;
-        const float* v = &sums.values[0][tile][4 * block];
-        ptx::StoreThroughL2(Partial(cluster, pass, unit), {v[0], v[1], v[2], v[3]});
+        ptx::StoreThroughL2(Partial(cluster, pass, unit), sums.Fragment(tile, block));
       }
     }
     __syncwarp();

@@ -11,21 +11,22 @@
 namespace fusebox {
 
 template <typename Plan>
-using DownSums = Accumulators<Plan, DownPhase<Plan>>;
+using DownSums = Accumulators<DownPhase<Plan>>;
 
 template <typename Plan>
 struct Outputs {
   using Phase = DownPhase<Plan>;
   using Workspace = FfnWorkspace<Plan>;
-  // A strip is the 16 output rows of one warp in one tile of one pass; a unit is a strip's
-  // fragments for 8 tokens (one block): 32 lanes x 16 bytes.
+  // A strip is the 16 wgmma rows of one warp in one tile of one pass: output rows, or tokens. A unit
+  // is a strip's fragments for a block of 8 columns, tokens or output rows: 32 lanes x 16 bytes.
   // Units of a pass are numbered block * kPassStrips + strip.
   static constexpr int kWarps = Phase::kRowWarpgroups * 4;
-  static constexpr int kBlocks = Plan::kTokenTile / 8;
+  static constexpr int kBlocks = Phase::kBlocks;
   static constexpr int kPassStrips = Phase::kTiles * kWarps;
   static constexpr int kPassUnits = kPassStrips * kBlocks;
   // Units with rows of one CTA that make 8 tokens' outputs.
-  static constexpr int kCtaBlockUnits = Phase::kPasses * CeilDiv(Phase::kRowsPerPass, 16);
+  static constexpr int kCtaBlockUnits =
+      Phase::kPasses * CeilDiv(Phase::kRowsPerPass, Phase::kTokensAreRows ? 8 : 16);
 
   // Grid gather: slices of output rows.
   static constexpr u32 kSlices = Plan::kNumClusters * Plan::kClusterSize / Phase::kKCtas;
@@ -38,25 +39,35 @@ struct Outputs {
   __device__ __forceinline__ static u32 Unit(int tile, int block, u32 warp) {
     return block * kPassStrips + tile * kWarps + warp;
   }
-  // This lane's two tokens of a unit are token, token + 1.
-  __device__ __forceinline__ u32 Token(u32 unit) const {
-    return unit / kPassStrips * 8 + lane % 4 * 2;
-  }
-  // First row of a unit in its pass: the warp's place in its warpgroup decides which 16 of the
-  // tile's 64 rows.
-  __device__ __forceinline__ static u32 RowInPass(u32 unit) {
+  // First of a unit's 16 wgmma rows and of its 8 columns: the warp's place in its warpgroup decides
+  // which 16 of the tile's 64 rows.
+  __device__ __forceinline__ static u32 Strip(u32 unit) {
     const u32 strip = unit % kPassStrips;
     const u32 warp = strip % kWarps;
     return (warp / 4 + strip / kWarps * Phase::kRowWarpgroups) * kWgmmaRows + warp % 4 * 16;
   }
+  __device__ __forceinline__ static u32 Block(u32 unit) { return unit / kPassStrips * 8; }
+  // Weights in rows: this lane's two tokens of a unit are token, token + 1.
+  __device__ __forceinline__ u32 Token(u32 unit) const { return Block(unit) + lane % 4 * 2; }
   __device__ __forceinline__ bool Exists(u32 unit) const {
-    return RowInPass(unit) < Phase::kRowsPerPass && unit / kPassStrips * 8 < params.tokens;
+    if constexpr (Phase::kTokensAreRows) return Strip(unit) < params.tokens;
+    return Strip(unit) < Phase::kRowsPerPass && Block(unit) < params.tokens;
   }
 
   // This lane's four sums of a unit.
   __device__ __forceinline__ void WriteUnit(u32 pass, u32 unit, const Float4& sum) const {
+    if constexpr (Phase::kTokensAreRows) {
+      const u32 token = Strip(unit) + lane / 4;
+      const u32 row = slice_row + pass * Phase::kRowsPerPass + Block(unit) + lane % 4 * 2;
+      if (row >= Plan::kHidden) return;  // even, as hidden is
+      WriteOutput(token, row, sum.x);
+      WriteOutput(token, row + 1, sum.y);
+      WriteOutput(token + 8, row, sum.z);
+      WriteOutput(token + 8, row + 1, sum.w);
+      return;
+    }
     const u32 token = Token(unit);
-    const u32 in_pass = RowInPass(unit) + lane / 4;
+    const u32 in_pass = Strip(unit) + lane / 4;
     const u32 row = slice_row + pass * Phase::kRowsPerPass + in_pass;
     if (in_pass < Phase::kRowsPerPass && row < Plan::kHidden) {
       WriteOutput(token, row, sum.x);
@@ -70,8 +81,13 @@ struct Outputs {
 
   // A whole warp, after WriteUnit of a unit that exists; `num_ctas` CTAs make the block's outputs.
   __device__ __forceinline__ void FinishUnit(u32 unit, u32 num_ctas) const {
-    if constexpr (Plan::kResidualMode == ResidualMode::kSandwich)
-      SandwichNorm<Plan>{params, lane}.Arrive(unit / kPassStrips, num_ctas * kCtaBlockUnits);
+    if constexpr (Plan::kResidualMode == ResidualMode::kSandwich) {
+      const SandwichNorm<Plan> norm{params, lane};
+      const u32 units = num_ctas * kCtaBlockUnits;
+      const u32 token = Phase::kTokensAreRows ? Strip(unit) : Block(unit);
+      norm.Arrive(token / 8, units);
+      if (Phase::kTokensAreRows && token + 8 < params.tokens) norm.Arrive(token / 8 + 1, units);
+    }
   }
 
   // Grid gather: a consumer warp's sums of a pass are whole.
@@ -83,8 +99,7 @@ struct Outputs {
       for (int block = 0; block < kBlocks; ++block) {
         const u32 unit = Unit(tile, block, warp);
         if (!Exists(unit)) continue;
-        const float* v = &sums.values[0][tile][4 * block];
-        WriteUnit(pass, unit, {v[0], v[1], v[2], v[3]});
+        WriteUnit(pass, unit, sums.Fragment(tile, block));
         FinishUnit(unit, kSlices);
       }
     }

@@ -13,11 +13,11 @@ namespace fusebox {
 constexpr u32 kKGroupBarrier = 1;  // named barrier: all consumer threads
 
 template <typename Plan, typename Phase>
-__device__ __forceinline__ void SumOverKGroups(Accumulators<Plan, Phase>& sums, u32 exchange,
+__device__ __forceinline__ void SumOverKGroups(Accumulators<Phase>& sums, u32 exchange,
                                                WarpgroupShare share) {
   if constexpr (Phase::kKWarpgroups > 1) {
     constexpr u32 kThreads = Plan::kConsumerWarpgroups * kWarpgroupThreads;
-    constexpr int kBlocks = Plan::kTokenTile / 8;
+    constexpr int kBlocks = Phase::kBlocks;
     constexpr int kFragments = Phase::kMatrices * Phase::kTiles * kBlocks;  // of one thread
     const u32 thread = threadIdx.x % kWarpgroupThreads;
     const auto address = [&](u32 group, int fragment) {
@@ -26,7 +26,7 @@ __device__ __forceinline__ void SumOverKGroups(Accumulators<Plan, Phase>& sums, 
              ((owner * kFragments + fragment) * kWarpgroupThreads + thread) * kFragmentBytes;
     };
     const auto values = [&](int fragment) {
-      return &sums.values[fragment / (Phase::kTiles * kBlocks)][fragment / kBlocks % Phase::kTiles]
+      return &sums.values[fragment / kBlocks % Phase::kTiles][fragment / (Phase::kTiles * kBlocks)]
                          [fragment % kBlocks * 4];
     };
     // Grid gather sums more than once; what was left before has been read by all.

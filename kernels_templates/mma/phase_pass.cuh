@@ -1,5 +1,5 @@
-// One pass of a matrix phase, as one consumer warpgroup runs it: weights are wgmma's M operand
-// (tiles of 64 rows), tokens its N. One slot's instructions stay in flight while the next slot's
+// One pass of a matrix phase, as one consumer warpgroup runs it: weights or tokens are wgmma's M
+// operand (tiles of 64 rows), the others its N. One slot's instructions stay in flight while the next slot's
 // are issued; a slot is freed when its group has finished.
 //   Streamed: the activation comes through a ring beside the weights (x; h of grid gather).
 //   Chunk: the activation lies in shared memory as a whole (h of dsm gather).
@@ -51,7 +51,7 @@ struct ActivationReader : RingReader<ActivationRing<Plan>, Plan::kActivationSlot
       const u32 lane = threadIdx.x % kWarpThreads;
       if (lane < Phase::kSharers) {
         const u32 peer = lane * Phase::kKCtas + rank % Phase::kKCtas;
-        ptx::MbarrierArriveCluster(ptx::MapToPeer(this->ring.Empty(index), peer), Phase::kKCtas);
+        ptx::MbarrierArriveRelaxed(ptx::MapToPeer(this->ring.Empty(index), peer), Phase::kKCtas);
       }
     } else {
       this->Release(index);
@@ -59,10 +59,16 @@ struct ActivationReader : RingReader<ActivationRing<Plan>, Plan::kActivationSlot
   }
 };
 
-// Of one warpgroup: [matrix: gate, up, or one alone][tile][fragment].
-template <typename Plan, typename Phase>
+// Of one warpgroup: [tile][matrix: gate, up, or one alone][fragment].
+template <typename Phase>
 struct Accumulators {
-  float values[Phase::kMatrices][Phase::kTiles][Plan::kTokenTile / 2];
+  float values[Phase::kTiles][Phase::kMatrices][4 * Phase::kBlocks];
+
+  // A thread's part of a 64 x 8 block.
+  __device__ __forceinline__ Float4 Fragment(int tile, int block) const {
+    const float* v = &values[tile][0][4 * block];
+    return {v[0], v[1], v[2], v[3]};
+  }
 };
 
 // Which tiles of rows and which k16 steps of a slot a warpgroup has: row tiles row_group,
@@ -92,10 +98,10 @@ __device__ __forceinline__ u64 DescribeWeights(u32 box, u32 tile, u32 step) {
   return ptx::DescribeSwizzled128(box + tile * kTileBytes + step * (kWgmmaK * 2));
 }
 
-// All tiles' and matrices' instructions of one k16 step: `step` of the slot at `weight_slot` with
-// the activation operand `b`.
+// Weights in rows: all tiles' and matrices' instructions of one k16 step, `step` of the slot at
+// `weight_slot` with the activation operand `b`.
 template <typename Plan, typename Phase>
-__device__ __forceinline__ void IssueStep(Accumulators<Plan, Phase>& sums, u32 weight_slot,
+__device__ __forceinline__ void IssueStep(Accumulators<Phase>& sums, u32 weight_slot,
                                           u32 step, u64 b, u32 row_group, bool accumulate) {
   constexpr u32 kStepsPerBox = kBoxK / kWgmmaK;
   constexpr auto kMajor =
@@ -108,14 +114,38 @@ __device__ __forceinline__ void IssueStep(Accumulators<Plan, Phase>& sums, u32 w
     for (int matrix = 0; matrix < Phase::kMatrices; ++matrix) {
       const u64 a =
           DescribeWeights<Plan>(box + matrix * Phase::kBoxBytes, tile_index, step % kStepsPerBox);
-      ptx::Wgmma<Plan::kDType, Plan::kTokenTile, kMajor>(sums.values[matrix][tile], a, b,
+      ptx::Wgmma<Plan::kDType, Plan::kTokenTile, kMajor>(sums.values[tile][matrix], a, b,
                                                          accumulate);
     }
   }
 }
 
+// Tokens in rows: the same; `activation_box` is the 64 k elements of all tokens that hold the step.
+// Gate and up lie one after the other, one operand if it has no more than 256 lines.
 template <typename Plan, typename Phase>
-__device__ __forceinline__ void RunStreamedPass(Accumulators<Plan, Phase>& sums,
+__device__ __forceinline__ void IssueTokenStep(Accumulators<Phase>& sums, u32 weight_slot,
+                                               u32 activation_box, u32 step, u32 row_group,
+                                               bool accumulate) {
+  constexpr u32 kStepsPerBox = kBoxK / kWgmmaK;
+  constexpr int kJoined = Phase::kMatrices * Phase::kRowsPerPass <= 256 ? Phase::kMatrices : 1;
+  constexpr int kColumns = kJoined * Phase::kRowsPerPass;
+  const u32 in_box = step % kStepsPerBox * (kWgmmaK * 2);  // bytes along k in a line
+  const u32 box = weight_slot + step / kStepsPerBox * (Phase::kMatrices * Phase::kBoxBytes);
+#pragma unroll
+  for (int tile = 0; tile < Phase::kTiles; ++tile) {
+    const u32 tile_index = row_group + tile * Phase::kRowWarpgroups;
+    const u64 a = ptx::DescribeSwizzled128(activation_box + tile_index * kTileBytes + in_box);
+#pragma unroll
+    for (int matrix = 0; matrix < Phase::kMatrices; matrix += kJoined) {
+      const u64 b = ptx::DescribeSwizzled128(box + matrix * Phase::kBoxBytes + in_box);
+      auto& columns = reinterpret_cast<float(&)[kColumns / 2]>(sums.values[tile][matrix]);
+      ptx::Wgmma<Plan::kDType, kColumns, ptx::AMajor::kK>(columns, a, b, accumulate);
+    }
+  }
+}
+
+template <typename Plan, typename Phase>
+__device__ __forceinline__ void RunStreamedPass(Accumulators<Phase>& sums,
                                                 WeightReader<Plan>& weights,
                                                 ActivationReader<Plan>& activations,
                                                 WarpgroupShare share, u32* report) {
@@ -132,10 +162,15 @@ __device__ __forceinline__ void RunStreamedPass(Accumulators<Plan, Phase>& sums,
     for (int i = 0; i < kSteps; ++i) {
       const u32 step = share.k_group + i * Phase::kKWarpgroups;
       const u32 box = step / (kBoxK / kWgmmaK);
-      const u32 in_box = step % (kBoxK / kWgmmaK) * (kWgmmaK * 2);  // bytes along k in a row
-      const u64 b =
-          ptx::DescribeSwizzled128(activation_slot + box * Smem::kActivationBoxBytes + in_box);
-      IssueStep<Plan, Phase>(sums, weight_slot, step, b, share.row_group, slot + i != 0);
+      const u32 activation_box = activation_slot + box * Smem::kActivationBoxBytes;
+      if constexpr (Phase::kTokensAreRows) {
+        IssueTokenStep<Plan, Phase>(sums, weight_slot, activation_box, step, share.row_group,
+                                    slot + i != 0);
+      } else {
+        const u32 in_box = step % (kBoxK / kWgmmaK) * (kWgmmaK * 2);  // bytes along k in a row
+        const u64 b = ptx::DescribeSwizzled128(activation_box + in_box);
+        IssueStep<Plan, Phase>(sums, weight_slot, step, b, share.row_group, slot + i != 0);
+      }
     }
     ptx::WgmmaCommit();
     ptx::WgmmaWait<1>();
@@ -153,7 +188,7 @@ __device__ __forceinline__ void RunStreamedPass(Accumulators<Plan, Phase>& sums,
 
 // One slot of a chunk pass: kSteps k16 steps from column `column` of the chunk.
 template <typename Plan, int kSteps>
-__device__ __forceinline__ void IssueChunkSlot(Accumulators<Plan, DownPhase<Plan>>& sums,
+__device__ __forceinline__ void IssueChunkSlot(Accumulators<DownPhase<Plan>>& sums,
                                                u32 weight_slot, u32 chunk, int column,
                                                u32 row_group) {
   using Smem = FfnSmem<Plan>;
@@ -166,7 +201,7 @@ __device__ __forceinline__ void IssueChunkSlot(Accumulators<Plan, DownPhase<Plan
 }
 
 template <typename Plan>
-__device__ __forceinline__ void RunChunkPass(Accumulators<Plan, DownPhase<Plan>>& sums,
+__device__ __forceinline__ void RunChunkPass(Accumulators<DownPhase<Plan>>& sums,
                                              WeightReader<Plan>& weights, u32 chunk, u32 row_group,
                                              u32* report) {
   using Phase = DownPhase<Plan>;

@@ -38,9 +38,16 @@ __device__ __forceinline__ bool MbarrierTryWait(u32 barrier, u32 parity) {
   return done != 0;
 }
 
-// Arrivals at a barrier of the cluster (address from MapToPeer). Release at cluster scope.
-__device__ __forceinline__ void MbarrierArriveCluster(u32 peer_barrier, u32 arrivals = 1) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
+// Arrival at a barrier of the cluster (address from MapToPeer). Release at cluster scope.
+__device__ __forceinline__ void MbarrierArriveCluster(u32 peer_barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(peer_barrier)
+               : "memory");
+}
+
+// The same without order: for what the async proxy has read, whose end this warp has waited for.
+// A release would first wait for all its generic accesses, at each slot.
+__device__ __forceinline__ void MbarrierArriveRelaxed(u32 peer_barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
                    peer_barrier),
                "r"(arrivals)
                : "memory");

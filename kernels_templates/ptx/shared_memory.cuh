@@ -55,9 +55,17 @@ __device__ __forceinline__ void StoreMatrixTransposed(u32 row_address, u32 matri
                : "memory");
 }
 
+// The same without transposing.
+__device__ __forceinline__ void StoreMatrix(u32 row_address, u32 matrix0, u32 matrix1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row_address),
+               "r"(matrix0), "r"(matrix1)
+               : "memory");
+}
+
 // Threads of a group meet at barrier `id` (1..15; 0 is __syncthreads). Orders their shared-memory
-// accesses.
+// accesses. The instruction wants its warp whole, which a loop before it may have split.
 __device__ __forceinline__ void NamedBarrier(u32 id, u32 threads) {
+  __syncwarp();
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 

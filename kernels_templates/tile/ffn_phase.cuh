@@ -10,6 +10,11 @@ namespace fusebox {
 // How h gets from the CTAs that make it to those that need it.
 enum class Edge { kDsmGather, kGridGather };
 
+// Which operand has the rows of wgmma, 64 of them an instruction; the other one's lines are its
+// columns, any multiple of 8 up to 256. Weights: few tokens waste nothing. Tokens: a gate row and an
+// up row need no tile of 64 of their own.
+enum class MmaRows { kWeights, kTokens };
+
 // How weight matrices lie in memory: a row for each output, or a row for each input.
 enum class WeightLayout { kOutIn, kInOut };
 
@@ -37,13 +42,18 @@ struct FfnPhase {
   static constexpr bool kMulticasts = Plan::kActivationMulticast && kSharers > 1;
 
   static constexpr int kRowWarpgroups = Plan::kConsumerWarpgroups / kKWarpgroups;
-  static constexpr int kRowTiles = CeilDiv(kRowsPerPass, kWgmmaRows);
-  static constexpr int kTiles = CeilDiv(kRowTiles, kRowWarpgroups);  // of one warpgroup, a matrix
+  static constexpr bool kTokensAreRows = Plan::kMmaRows == MmaRows::kTokens;
+  // Tiles of 64 wgmma rows: of a matrix's weights, or of the tokens; and those of one warpgroup.
+  static constexpr int kRowTiles =
+      kTokensAreRows ? Plan::kTokenTile / kWgmmaRows : CeilDiv(kRowsPerPass, kWgmmaRows);
+  static constexpr int kTiles = CeilDiv(kRowTiles, kRowWarpgroups);
+  // Blocks of 8 wgmma columns: of the tokens, or of a matrix's weights.
+  static constexpr int kBlocks = (kTokensAreRows ? kRowsPerPass : Plan::kTokenTile) / 8;
   static constexpr int kBoxBytes = kRowsPerPass * kBoxRowBytes;      // 64 k elements of a matrix
   static constexpr int kSlotBytes = kMatrices * kBoxBytes * (kKPerSlot / kBoxK);
   // Fp32 sums of a pass.
-  static constexpr int kPassBytes = kRowWarpgroups * kTiles * (Plan::kTokenTile / 8) *
-                                    kWarpgroupThreads * kFragmentBytes;
+  static constexpr int kPassBytes =
+      kRowWarpgroups * kTiles * kBlocks * kWarpgroupThreads * kFragmentBytes;
   // Sums that warpgroups which split k hand over.
   static constexpr int kExchangeBytes = (kKWarpgroups - 1) * kMatrices * kPassBytes;
 };

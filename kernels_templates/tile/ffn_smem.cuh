@@ -49,8 +49,9 @@ struct FfnSmem {
   // A tile of 64 rows at the end of a slot may read past it; what it reads is dropped, but must be
   // shared memory.
   static constexpr int kOverread =
-      kBoxRowBytes * Max(Up::kRowTiles * kWgmmaRows - Up::kRowsPerPass,
-                         Down::kRowTiles* kWgmmaRows - Down::kRowsPerPass);
+      Up::kTokensAreRows ? 0
+                         : kBoxRowBytes * Max(Up::kRowTiles * kWgmmaRows - Up::kRowsPerPass,
+                                              Down::kRowTiles* kWgmmaRows - Down::kRowsPerPass);
   static_assert(kActivations + kOverread <= kTotal - kSmemAlignment,
                 "tile_overread: the last slot's tile would read past the allocation");
 };

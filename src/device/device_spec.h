@@ -56,7 +56,7 @@ struct DeviceSpec {
   double held_slots = 0;           // ring slots that the consumers hold while they wait
   double producer_box_ns = 0;      // one TMA box
   double wgmma_ns = 0;             // one m64nNk16 in its warpgroup's chain, whatever N
-  double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per token of N
+  double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per column of N
   double k_exchange_ns = 0;        // sums handed between warpgroups that split k
   double grid_gather_us = 0;       // h to L2, the grid barrier, the first of it back
   double combine_unit_ns = 0;      // 16 rows x 8 tokens: a latency of one batch's loads

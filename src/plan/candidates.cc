@@ -182,26 +182,49 @@ std::vector<int> KCtasOptions(const FfnProblem& problem, int cluster_size) {
   return options;
 }
 
+// Few tokens fill wgmma's columns well, and many its rows.
+std::vector<MmaRows> MmaRowsOptions(const FfnProblem& problem, int token_tile) {
+  if (token_tile < kWgmmaRows || problem.layout == WeightLayout::kInOut) return {MmaRows::kWeights};
+  return {MmaRows::kWeights, MmaRows::kTokens};
+}
+
 // Partitions of phase 2 over a grid of `resident` CTAs, `k_ctas` of them with the same rows.
-std::vector<PhasePartition> GridDownOptions(const FfnProblem& problem, int resident, int k_ctas) {
-  const int64_t granule = GranuleOf(problem);
-  const int64_t rows = RoundUp(CeilDiv(problem.hidden.value(), resident / k_ctas), granule);
+std::vector<PhasePartition> GridDownOptions(const FusionPlan& plan, int resident, int k_ctas) {
+  const int64_t granule = GranuleOf(plan.problem);
+  const int64_t rows = RoundUp(CeilDiv(plan.problem.hidden.value(), resident / k_ctas), granule);
   std::vector<PhasePartition> options;
   for (PhasePartition option : PassOptions(rows, granule)) {
     if (k_ctas > 1 && option.passes > 1) continue;
     option.k_ctas = k_ctas;
     // One tile of rows leaves the second warpgroup nothing but a share of k.
-    option.k_warpgroups = option.rows_per_pass <= kWgmmaRows ? kConsumerWarpgroups : 1;
+    const int lines = plan.mma_rows == MmaRows::kTokens ? plan.token_tile : option.rows_per_pass;
+    option.k_warpgroups = lines <= kWgmmaRows ? kConsumerWarpgroups : 1;
     options.push_back(option);
   }
   return options;
 }
 
+// Both phases dealt to a grid of at most `resident` CTAs.
+void VisitGrid(FusionPlan plan, int resident, int k_ctas, const DeviceSpec& device,
+               absl::FunctionRef<void(const FusionPlan&)> visit) {
+  const int64_t granule = GranuleOf(plan.problem);
+  const int64_t intermediate = plan.problem.intermediate.value();
+  const int64_t hidden = plan.problem.hidden.value();
+  plan.combine = k_ctas > 1 ? Combine::kDsmReduceScatter : Combine::kNone;
+  for (const auto& up : PassOptions(RoundUp(CeilDiv(intermediate, resident), granule), granule)) {
+    plan.up = up;
+    for (const auto& down : GridDownOptions(plan, resident, k_ctas)) {
+      plan.down = down;
+      const int64_t ctas = std::max(CeilDiv(intermediate, up.rows_per_cta()),
+                                    CeilDiv(hidden, down.rows_per_cta()) * k_ctas);
+      plan.num_clusters = static_cast<int>(CeilDiv(ctas, plan.cluster_size));
+      VisitSlots(plan, device, visit);
+    }
+  }
+}
+
 void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec& device,
                      absl::FunctionRef<void(const FusionPlan&)> visit) {
-  const int64_t granule = GranuleOf(problem);
-  const int64_t intermediate = problem.intermediate.value();
-  const int64_t hidden = problem.hidden.value();
   for (const ClusterCapacity& cluster : device.clusters) {
     const int size = cluster.cluster_size;
     const int resident = cluster.resident_ctas / size * size;
@@ -210,19 +233,9 @@ void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec
                     .token_tile = token_tile,
                     .cluster_size = size,
                     .edge_scope = Scope::kGrid};
-    for (int k_ctas : KCtasOptions(problem, size)) {
-      plan.combine = k_ctas > 1 ? Combine::kDsmReduceScatter : Combine::kNone;
-      for (const auto& up :
-           PassOptions(RoundUp(CeilDiv(intermediate, resident), granule), granule)) {
-        plan.up = up;
-        for (const auto& down : GridDownOptions(problem, resident, k_ctas)) {
-          plan.down = down;
-          const int64_t ctas = std::max(CeilDiv(intermediate, up.rows_per_cta()),
-                                        CeilDiv(hidden, down.rows_per_cta()) * k_ctas);
-          plan.num_clusters = static_cast<int>(CeilDiv(ctas, size));
-          VisitSlots(plan, device, visit);
-        }
-      }
+    for (const MmaRows mma_rows : MmaRowsOptions(problem, token_tile)) {
+      plan.mma_rows = mma_rows;
+      for (int k_ctas : KCtasOptions(problem, size)) VisitGrid(plan, resident, k_ctas, device, visit);
     }
   }
 }

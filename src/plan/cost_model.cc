@@ -41,7 +41,8 @@ PhaseCost CostOfPhase(const FusionPlan& plan, const PhaseTraffic& phase, const D
   cost.hbm_us = HbmMicros(plan, phase, device);
   cost.smem_us = static_cast<double>(phase.smem_bytes) / device.smem_bytes_per_cycle /
                  (device.clock_ghz * kNsPerUs);
-  const double wgmma_ns = device.wgmma_ns + device.wgmma_ns_per_token * plan.token_tile;
+  const double wgmma_ns =
+      device.wgmma_ns + device.wgmma_ns_per_token * static_cast<double>(phase.wgmma_columns);
   cost.tensor_us = static_cast<double>(phase.wgmma_chain) * wgmma_ns / kNsPerUs;
   cost.producer_us = static_cast<double>(phase.boxes) * device.producer_box_ns / kNsPerUs;
   if (phase.activation_bytes > 0) {

@@ -120,7 +120,7 @@ absl::Status CountCta(const FusionPlan& plan, CtaPlace place, const CtaWork& wor
     if (unit.num_rows % kCell != 0)
       return absl::InternalError("coverage: an output unit has a ragged end");
     ledger.outputs.Use(unit.row_begin, unit.row_begin + unit.num_rows, unit.token_begin,
-                       unit.token_begin + kCell);
+                       unit.token_begin + unit.num_tokens);
   }
   return absl::OkStatus();
 }

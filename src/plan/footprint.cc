@@ -22,7 +22,7 @@ constexpr int kMaxSplitRegisters = 240;  // PTX ISA 9.7.19.5: up to 256; the com
 // Fp32 sums of one matrix in a pass of one CTA.
 int64_t PassBytes(const FusionPlan& plan, const PhasePartition& phase) {
   const int64_t row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
-  return row_groups * TilesPerWarpgroup(plan, phase) * (plan.token_tile / 8) * kWarpgroupThreads *
+  return row_groups * TilesPerWarpgroup(plan, phase) * BlocksOf(plan, phase) * kWarpgroupThreads *
          kFragmentBytes;
 }
 
@@ -48,7 +48,16 @@ int64_t ActivationSlotBytes(const FusionPlan& plan) {
 
 int TilesPerWarpgroup(const FusionPlan& plan, const PhasePartition& phase) {
   const int row_groups = plan.consumer_warpgroups / phase.k_warpgroups;
-  return static_cast<int>(CeilDiv(CeilDiv(phase.rows_per_pass, kWgmmaRows), row_groups));
+  return static_cast<int>(CeilDiv(RowTilesOf(plan, phase), row_groups));
+}
+
+int RowTilesOf(const FusionPlan& plan, const PhasePartition& phase) {
+  if (plan.mma_rows == MmaRows::kTokens) return plan.token_tile / kWgmmaRows;
+  return static_cast<int>(CeilDiv(phase.rows_per_pass, kWgmmaRows));
+}
+
+int BlocksOf(const FusionPlan& plan, const PhasePartition& phase) {
+  return (plan.mma_rows == MmaRows::kTokens ? phase.rows_per_pass : plan.token_tile) / 8;
 }
 
 int64_t UpSlotBytes(const FusionPlan& plan) {

@@ -40,8 +40,12 @@ struct Footprint {
 };
 Footprint FootprintOf(const FusionPlan& plan);
 
-// Tiles of 64 rows that one warpgroup owns in a pass of a phase (phase 1: a gate tile and an up
-// tile each). REQUIRES: the phase's k_warpgroups divides consumer_warpgroups (rule
+// Tiles of 64 wgmma rows of a pass: of one matrix's weights, or of the tokens.
+int RowTilesOf(const FusionPlan& plan, const PhasePartition& phase);
+// Blocks of 8 wgmma columns: of the tokens, or of one matrix's weights.
+int BlocksOf(const FusionPlan& plan, const PhasePartition& phase);
+// Tiles of 64 wgmma rows that one warpgroup owns in a pass of a phase (phase 1: of gate and of up
+// each). REQUIRES: the phase's k_warpgroups divides consumer_warpgroups (rule
 // warpgroup_split).
 int TilesPerWarpgroup(const FusionPlan& plan, const PhasePartition& phase);
 

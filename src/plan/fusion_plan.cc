@@ -70,6 +70,7 @@ std::string FusionPlan::ToJson() const {
       {"cluster_size", cluster_size},
       {"num_clusters", num_clusters},
       {"consumer_warpgroups", consumer_warpgroups},
+      {"mma_rows", ToString(mma_rows)},
       {"ring_slots", ring_slots},
       {"slots_in_flight", slots_in_flight},
       {"activation_slots", activation_slots},
@@ -90,6 +91,8 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .cluster_size = ReadCount(json, "cluster_size", 64),
       .num_clusters = ReadCount(json, "num_clusters", 4096),
       .consumer_warpgroups = ReadCount(json, "consumer_warpgroups", 16),
+      .mma_rows =
+          ReadEnum(json, "mma_rows", std::array{MmaRows::kWeights, MmaRows::kTokens}),
       .ring_slots = ReadCount(json, "ring_slots", 4096),
       .slots_in_flight = ReadCount(json, "slots_in_flight", 4096),
       .activation_slots = ReadCount(json, "activation_slots", 4096),
@@ -122,8 +125,12 @@ std::string FusionPlan::Summary() const {
       PhaseSummary(down), " wg", consumer_warpgroups, " ring", ring_slots, "/", slots_in_flight,
       "+", activation_slots,
       combine_patience_cycles > 0 ? absl::StrCat(" p", combine_patience_cycles) : "",
-      activation_multicast ? " multicast " : " ",
+      mma_rows == MmaRows::kTokens ? " token_rows" : "", activation_multicast ? " multicast " : " ",
       ToString(edge_scope), "_", ToString(edge_collective));
+}
+
+std::string_view ToString(MmaRows rows) {
+  return rows == MmaRows::kWeights ? "weights" : "tokens";
 }
 
 std::string_view ToString(Scope scope) {

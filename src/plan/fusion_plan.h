@@ -41,11 +41,15 @@ constexpr int kBoxK = 64;  // elements: 128 bytes, inner width of every TMA box 
 constexpr int kRowGranule = 8;  // rows: a swizzle atom, and a core matrix of wgmma
 constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand
 constexpr int kWgmmaK = 16;     // k elements of one wgmma
+constexpr int kMaxWgmmaColumns = 256;
 
+// Which operand has the 64 rows of a wgmma; the other one's lines are its columns, any multiple of 8.
+enum class MmaRows : int32_t { kWeights = 0, kTokens = 1 };
 enum class Scope : int32_t { kSmem = 1, kDsm = 2, kGrid = 3 };
 enum class Collective : int32_t { kGather = 1 };
 enum class Combine : int32_t { kNone = 0, kOrderedPartials = 1, kDsmReduceScatter = 2 };
 
+std::string_view ToString(MmaRows rows);           // "weights", "tokens"
 std::string_view ToString(Scope scope);            // "smem", "dsm", "grid"
 std::string_view ToString(Collective collective);  // "gather"
 std::string_view ToString(Combine combine);        // "none", "ordered_partials", ...
@@ -65,10 +69,11 @@ struct PhasePartition {
 
 struct FusionPlan {
   FfnProblem problem;
-  int token_tile = 8;           // wgmma's N; the true token count is a run-time argument <= it
+  int token_tile = 8;           // the true token count is a run-time argument <= it
   int cluster_size = 1;         // CTAs of a cluster
   int num_clusters = 1;         // grid = num_clusters * cluster_size CTAs, resident at once
   int consumer_warpgroups = 2;  // plus one producer warpgroup
+  MmaRows mma_rows = MmaRows::kWeights;
   int ring_slots = 0;           // weight ring; bytes of a slot: Footprint::slot_bytes
   int slots_in_flight = 0;      // weight slots issued and not yet landed, at most; <= ring_slots
   int activation_slots = 0;     // activation ring; a slot holds a phase's k_per_slot for the tile

@@ -262,8 +262,8 @@ class PlanRun {
   }
 
   void WriteUnit(const OutputUnit& unit) {
-    constexpr int kBlockTokens = 8;
-    const int64_t token_end = std::min<int64_t>(unit.token_begin + kBlockTokens, operands_.tokens);
+    const int64_t token_end =
+        std::min<int64_t>(unit.token_begin + unit.num_tokens, operands_.tokens);
     for (int64_t row = unit.row_begin; row < unit.row_begin + unit.num_rows; ++row) {
       for (int64_t token = unit.token_begin; token < token_end; ++token) {
         float sum = 0.0f;

@@ -22,6 +22,7 @@ constexpr int kCombineRegisters = 32;  // 8 fragments of 4 words, loaded ahead b
 // Bytes past the end of a slot that the last tile of 64 rows reads in either phase.
 int64_t OverreadBytes(const FusionPlan& plan) {
   constexpr int64_t kBoxRowBytes = kBoxK * 2;
+  if (plan.mma_rows == MmaRows::kTokens) return 0;
   const int64_t up = RoundUp(plan.up.rows_per_pass, kWgmmaRows) - plan.up.rows_per_pass;
   const int64_t down = RoundUp(plan.down.rows_per_pass, kWgmmaRows) - plan.down.rows_per_pass;
   return std::max(up, down) * kBoxRowBytes;
@@ -66,7 +67,17 @@ bool DealsOutOverGrid(const FusionPlan& plan) {
           fewer / plan.down.k_ctas * plan.down.rows_per_cta() < hidden);
 }
 
-// Strips of 16 output rows of a pass of phase 2, padding included.
+// Every warpgroup that does not split k has an equal part of the tokens' tiles.
+bool HasMmaRows(const FusionPlan& plan) {
+  if (plan.mma_rows == MmaRows::kWeights) return true;
+  const auto deals_out = [&](const PhasePartition& phase) {
+    return plan.token_tile % (kWgmmaRows * plan.consumer_warpgroups / phase.k_warpgroups) == 0;
+  };
+  return plan.gathers_over_grid() && plan.problem.layout == WeightLayout::kOutIn &&
+         deals_out(plan.up) && deals_out(plan.down);
+}
+
+// Strips of 16 wgmma rows of a pass of phase 2, padding included.
 int StripsOfPass(const FusionPlan& plan) {
   return TilesPerWarpgroup(plan, plan.down) * plan.consumer_warpgroups / plan.down.k_warpgroups *
          (kWgmmaRows / 16);
@@ -128,16 +139,6 @@ constexpr LegalityRule kFieldRules[] = {
        return StrCat("phase 1 in ", f.plan.up.passes, " passes and phase 2 with ",
                      f.plan.down.k_warpgroups,
                      " warpgroups to a slot's k: with dsm gather each can only be 1");
-     }},
-    {"multicast_reachable",
-     [](const PlanFacts& f) {
-       return !f.plan.activation_multicast ||
-              (f.plan.cluster_size > 1 && f.plan.token_tile % (8 * f.plan.cluster_size) == 0);
-     },
-     [](const PlanFacts& f) {
-       return StrCat("activations cannot be multicast over ", f.plan.cluster_size,
-                     " CTAs: at least 2 share them, and each copies whole groups of 8 of the ",
-                     f.plan.token_tile, " tokens");
      }},
     {"row_granule",
      [](const PlanFacts& f) {
@@ -228,6 +229,24 @@ constexpr LegalityRule kFieldRules[] = {
            kMaxConsumerWarpgroups, " are possible, the sharers must divide them and a slot's ",
            f.plan.up.k_per_slot / kWgmmaK, " and ", f.plan.down.k_per_slot / kWgmmaK, " k steps");
      }},
+    {"mma_rows", [](const PlanFacts& f) { return HasMmaRows(f.plan); },
+     [](const PlanFacts& f) {
+       return StrCat("wgmma's rows cannot be ", ToString(f.plan.mma_rows), " for a token tile of ",
+                     f.plan.token_tile, " with edge ", ToString(f.plan.edge_scope), " and layout ",
+                     ToString(f.plan.problem.layout),
+                     ": tokens can with a grid edge and layout out_in, where each of the row groups "
+                     "has whole tiles of 64");
+     }},
+    {"multicast_reachable",
+     [](const PlanFacts& f) {
+       return !f.plan.activation_multicast ||
+              (f.plan.cluster_size > 1 && f.plan.token_tile % (8 * f.plan.cluster_size) == 0);
+     },
+     [](const PlanFacts& f) {
+       return StrCat("activations cannot be multicast over ", f.plan.cluster_size,
+                     " CTAs: at least 2 share them, and each copies whole groups of 8 of the ",
+                     f.plan.token_tile, " tokens");
+     }},
     {"k_ctas", [](const PlanFacts& f) { return SplitsKOverCtas(f.plan); },
      [](const PlanFacts& f) {
        return StrCat("k split over ", f.plan.up.k_ctas, " (up) and ", f.plan.down.k_ctas,
@@ -235,7 +254,7 @@ constexpr LegalityRule kFieldRules[] = {
                      ": phase 1 is not split; phase 2 is with dsm_reduce_scatter alone, in one "
                      "pass, by a divisor of the cluster's ",
                      f.plan.cluster_size, " CTAs and of a pass's ", StripsOfPass(f.plan),
-                     " strips of 16 rows, with k left for each");
+                     " strips of 16 wgmma rows, with k left for each");
      }},
     {"ring_fits",
      [](const PlanFacts& f) {
@@ -389,10 +408,11 @@ int RegisterBudget(const FusionPlan& plan, const DeviceSpec& device) {
 }
 
 int RegistersNeeded(const FusionPlan& plan, const DeviceSpec& device) {
-  const int fp32_per_tile = plan.token_tile / 2;  // 64 x token_tile sums over 128 threads
+  constexpr int kFp32PerBlock = 4;  // 64 x 8 sums over 128 threads
   const int up = static_cast<int>(plan.problem.num_up_matrices()) *
-                 TilesPerWarpgroup(plan, plan.up) * fp32_per_tile;
-  const int down = TilesPerWarpgroup(plan, plan.down) * fp32_per_tile;
+                 TilesPerWarpgroup(plan, plan.up) * BlocksOf(plan, plan.up) * kFp32PerBlock;
+  const int down =
+      TilesPerWarpgroup(plan, plan.down) * BlocksOf(plan, plan.down) * kFp32PerBlock;
   return device.kernel_registers + std::max({up, down, kCombineRegisters});
 }
 

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kElementBytes = 2;
 
-// Shared-memory bytes of `wgmmas` instructions: A is 64 x 16, B is token_tile x 16, each read once.
-int64_t MmaSmemBytes(int64_t wgmmas, int token_tile) {
-  return wgmmas * (kWgmmaRows + token_tile) * kWgmmaK * kElementBytes;
+// Shared-memory bytes of `wgmmas` instructions: A is 64 x 16, B is columns x 16, each read once.
+int64_t MmaSmemBytes(int64_t wgmmas, int64_t columns) {
+  return wgmmas * (kWgmmaRows + columns) * kWgmmaK * kElementBytes;
 }
 
 // A phase whose activations are streamed beside its weights: `matrices` of [rows, total_k].
@@ -26,13 +26,19 @@ PhaseTraffic StreamedTraffic(const FusionPlan& plan, const PhasePartition& phase
   t.slots = phase.passes * CeilDiv(k, phase.k_per_slot);
   t.boxes = t.slots * (phase.k_per_slot / kBoxK) * matrices;
   t.slot_bytes = matrices * phase.rows_per_pass * phase.k_per_slot * kElementBytes;
-  const int64_t tiles = CeilDiv(phase.rows_per_pass, kWgmmaRows);
-  t.wgmmas = t.slots * (phase.k_per_slot / kWgmmaK) * tiles * matrices;
+  int64_t joined = 1;  // matrices of one instruction
+  t.wgmma_columns = plan.token_tile;
+  if (plan.mma_rows == MmaRows::kTokens) {
+    if (matrices * phase.rows_per_pass <= kMaxWgmmaColumns) joined = matrices;
+    t.wgmma_columns = joined * phase.rows_per_pass;
+  }
+  t.wgmmas =
+      t.slots * (phase.k_per_slot / kWgmmaK) * RowTilesOf(plan, phase) * matrices / joined;
   t.wgmma_chain = t.slots * (phase.k_per_slot / kWgmmaK / phase.k_warpgroups) *
-                  TilesPerWarpgroup(plan, phase) * matrices;
+                  TilesPerWarpgroup(plan, phase) * matrices / joined;
   t.smem_bytes =
       t.slots * (t.slot_bytes + int64_t{plan.token_tile} * phase.k_per_slot * kElementBytes) +
-      MmaSmemBytes(t.wgmmas, plan.token_tile);
+      MmaSmemBytes(t.wgmmas, t.wgmma_columns);
   return t;
 }
 
@@ -62,6 +68,7 @@ PhaseTraffic ChunkTraffic(const FusionPlan& plan) {
   const int64_t tiles = CeilDiv(plan.down.rows_per_pass, kWgmmaRows);
   t.wgmmas = plan.down.passes * (chunk / kWgmmaK) * tiles;
   t.wgmma_chain = plan.down.passes * (chunk / kWgmmaK) * TilesPerWarpgroup(plan, plan.down);
+  t.wgmma_columns = plan.token_tile;
   t.smem_bytes = t.boxes * plan.down.rows_per_pass * kBoxK * kElementBytes +
                  MmaSmemBytes(t.wgmmas, plan.token_tile);
   return t;

@@ -23,6 +23,7 @@ struct PhaseTraffic {
   int64_t slot_bytes = 0;        // of one slot, zero fill included
   int64_t wgmmas = 0;            // m64nNk16 per CTA, padded rows included
   int64_t wgmma_chain = 0;       // of those, issued one after the other by one warpgroup
+  int64_t wgmma_columns = 0;     // N of one
   int64_t smem_bytes = 0;        // per CTA: written by TMA, read by the MMAs
 };
 

@@ -9,8 +9,8 @@
 namespace fusebox {
 namespace {
 
-constexpr int kStripRows = 16;   // output rows of one warp in a tile
-constexpr int kBlockTokens = 8;  // tokens of one accumulator block
+constexpr int kStripLines = 16;  // wgmma rows of one warp in a tile
+constexpr int kBlockLines = 8;   // columns of one accumulator block
 constexpr int kWarpsPerWarpgroup = 4;
 
 // A phase whose activations are streamed beside its weights, all of k_begin .. k_end in every pass.
@@ -64,10 +64,10 @@ std::vector<WeightSlot> ChunkSlots(const FusionPlan& plan, CtaPlace place) {
 int UnitsOfPass(const FusionPlan& plan) {
   const int row_groups = plan.consumer_warpgroups / plan.down.k_warpgroups;
   return TilesPerWarpgroup(plan, plan.down) * row_groups * kWarpsPerWarpgroup *
-         (plan.token_tile / kBlockTokens);
+         BlocksOf(plan, plan.down);
 }
 
-// One unit of a pass: numbered token block outermost, then tile, then warp. `slice_begin`: the
+// One unit of a pass: numbered block of columns outermost, then tile, then warp. `slice_begin`: the
 // first output row of the CTA.
 OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int unit) {
   const int row_groups = plan.consumer_warpgroups / plan.down.k_warpgroups;
@@ -76,20 +76,25 @@ OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int uni
   const int warp = unit % strips % warps;
   const int tile = unit % strips / warps;
   const int tile_index = warp / kWarpsPerWarpgroup + tile * row_groups;
-  const int64_t in_pass = int64_t{tile_index} * kWgmmaRows + warp % kWarpsPerWarpgroup * kStripRows;
+  const int strip = tile_index * kWgmmaRows + warp % kWarpsPerWarpgroup * kStripLines;
+  const int block = unit / strips * kBlockLines;
+  const bool tokens_are_rows = plan.mma_rows == MmaRows::kTokens;
+  const int64_t in_pass = tokens_are_rows ? block : strip;
   const int64_t row = slice_begin + int64_t{pass} * plan.down.rows_per_pass + in_pass;
   const int64_t rows_left =
       std::min(plan.down.rows_per_pass - in_pass, plan.problem.hidden.value() - row);
   return {.row_begin = row,
-          .num_rows = std::clamp<int64_t>(rows_left, 0, kStripRows),
-          .token_begin = unit / strips * kBlockTokens};
+          .num_rows =
+              std::clamp<int64_t>(rows_left, 0, tokens_are_rows ? kBlockLines : kStripLines),
+          .token_begin = tokens_are_rows ? strip : block,
+          .num_tokens = tokens_are_rows ? kStripLines : kBlockLines};
 }
 
 // Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn; where CTAs
-// split k, one further with each block of tokens.
+// split k, one further with each block.
 std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, int64_t slice_begin, int sharer,
                                     int num_sharers) {
-  const int strips = UnitsOfPass(plan) / (plan.token_tile / kBlockTokens);
+  const int strips = UnitsOfPass(plan) / BlocksOf(plan, plan.down);
   std::vector<OutputUnit> units;
   for (int pass = 0; pass < plan.down.passes; ++pass) {
     for (int unit = 0; unit < UnitsOfPass(plan); ++unit) {
