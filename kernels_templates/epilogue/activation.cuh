@@ -1,4 +1,5 @@
-// Activation functions, fp32 in and out. Each maps 0 to 0, so that zero-filled tails stay zero.
+// Activation functions, fp32 in and out; the dtype matters to kGeluNew alone. Each maps 0 to 0, so
+// that zero-filled tails stay zero.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_ACTIVATION_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_EPILOGUE_ACTIVATION_CUH_
 
@@ -6,9 +7,22 @@
 
 namespace fusebox {
 
-enum class Activation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared };
+enum class Activation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared, kGeluNew };
 
-template <Activation kActivation>
+// 0.5 v (1 + tanh(sqrt(2/pi) (v + 0.044715 v^3))) as transformers' NewGELUActivation runs it:
+// tensor operations in fp32, each result rounded to the dtype; PyTorch's pow(v, 3) is two products.
+// Not rounded: the last product, which is the activation's result. tanhf, as PyTorch has it:
+// tanh.approx, good to 2^-11, would flip roundings to fp16.
+template <DType kDType>
+__device__ __forceinline__ float GeluInRoundedSteps(float v) {
+  constexpr float kSqrtTwoOverPi = 0.7978845608028654f;
+  const float cube = ptx::Round<kDType>(ptx::Round<kDType>(v * v) * v);
+  const float inner = ptx::Round<kDType>(v + ptx::Round<kDType>(0.044715f * cube));
+  const float tanh = ptx::Round<kDType>(tanhf(ptx::Round<kDType>(kSqrtTwoOverPi * inner)));
+  return ptx::Round<kDType>(0.5f * v) * ptx::Round<kDType>(1.0f + tanh);
+}
+
+template <Activation kActivation, DType kDType>
 __device__ __forceinline__ float Activate(float v) {
   if constexpr (kActivation == Activation::kSilu) {
     constexpr float kLog2E = 1.4426950408889634f;
@@ -22,6 +36,8 @@ __device__ __forceinline__ float Activate(float v) {
     constexpr float kLog2E = 1.4426950408889634f;
     const float two_u = kTwoSqrtTwoOverPi * (v + 0.044715f * v * v * v);
     return v * ptx::Reciprocal(1.0f + ptx::Exp2(-kLog2E * two_u));
+  } else if constexpr (kActivation == Activation::kGeluNew) {
+    return GeluInRoundedSteps<kDType>(v);
   } else if constexpr (kActivation == Activation::kReluSquared) {
     const float positive = v < 0.0f ? 0.0f : v;
     return positive * positive;

@@ -44,7 +44,7 @@ __device__ __forceinline__ UpBiases LoadUpBiases(const FfnParams& params, u32 ro
 template <typename Plan>
 __device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int tile, int element,
                                                    const UpBiases& biases) {
-  const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation>(
+  const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation, Plan::kDType>(
       RoundAsEngine<Plan>(sums.values[0][tile][element] + biases.first)));
   if constexpr (Plan::kGated)
     return first * RoundAsEngine<Plan>(sums.values[1][tile][element] + biases.second);

@@ -15,7 +15,7 @@ class Block(NamedTuple):
     hidden: int
     intermediate: int
     gated: bool
-    activation: str      # silu, gelu_tanh, relu, or gelu_new: gelu_tanh in separate operations
+    activation: str      # silu, gelu_tanh, relu, or gelu_new: gelu_tanh, each operation rounded
     norm: str            # rms, rms_plus_one, layer
     residual_mode: str   # add_before_norm, add_after, sandwich
     eps: float
