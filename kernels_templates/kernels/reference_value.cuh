@@ -150,8 +150,7 @@ __device__ inline Estimate ActivatedInRoundedSteps(const Estimate& g) {
     const Estimate cube = rounded(Product(rounded(Product(g, g)), g));
     const Estimate inner = rounded(Sum(g, rounded(Scaled(cube, 0.044715))));
     const Estimate angle = rounded(Scaled(inner, 0.79788456080286535588));
-    const double value = tanh(angle.value);
-    tanh_of = rounded({value, angle.error + 2.0 * kAddError * (fabs(value) + angle.error)});
+    tanh_of = rounded({tanh(angle.value), angle.error + 8.0 * kAddError});
   }
   return Product(rounded(Scaled(g, 0.5)), rounded(Shifted(tanh_of, 1.0)));
 }

@@ -91,14 +91,14 @@ Estimate ActivatedSquare(const Estimate& g) {
 
 Estimate ActivatedInRoundedSteps(DType dtype, const Estimate& g) {
   constexpr double kSaturated = 8.0;
+  constexpr double kTanhError = 8.0 * kAddError;
   const auto rounded = [&](const Estimate& step) { return RoundedTo(dtype, step); };
   Estimate tanh = {.value = std::copysign(1.0, g.value)};
   if (!(std::abs(g.value) - g.error >= kSaturated)) {
     const Estimate cube = rounded(Product(rounded(Product(g, g)), g));
     const Estimate inner = rounded(Sum(g, rounded(Scaled(cube, 0.044715))));
     const Estimate angle = rounded(Scaled(inner, std::sqrt(2.0 / std::numbers::pi)));
-    const double value = std::tanh(angle.value);
-    tanh = rounded({value, angle.error + 2.0 * kAddError * (std::abs(value) + angle.error)});
+    tanh = rounded({std::tanh(angle.value), angle.error + kTanhError});
   }
   return Product(rounded(Scaled(g, 0.5)), rounded(Shifted(tanh, 1.0)));
 }

@@ -26,8 +26,9 @@
 //                    gelu_tanh nine roundings of an exponent e, of which e 2^-e < 0.54 counts).
 //                    relu_squared: a product of p with itself. gelu_new: its operations one by one,
 //                    each as below with the rounding after it; a constant is off by up to 2^-24 of
-//                    itself, and |tanh'| <= 1 carries the angle's error over to tanhf, which is
-//                    good to two units in the last place, 2 u32. Where |g| >= 8, tanh of what is 24
+//                    itself, and |tanh'| <= 1 carries the angle's error over to 1 - 2 / (1 + e^2u):
+//                    1.2 u32 for ex2.approx and its argument, 1 for the sum, 2 for rcp.approx, 0.5
+//                    for the difference, together below 8 u32. Where |g| >= 8, tanh of what is 24
 //                    or more rounds to 1 or -1, be it of an infinite cube, which fp16 has from 40.
 //   rounding:        is monotone, so the kernel's value lies between the roundings of v - e and v +
 //                    e; where both give the oracle's value nothing is added, else their distance
