@@ -12,8 +12,8 @@ enum class Activation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared, kGeluNe
 // 0.5 v (1 + tanh(sqrt(2/pi) (v + 0.044715 v^3))) as transformers' NewGELUActivation runs it:
 // tensor operations in fp32, each result rounded to the dtype; PyTorch's pow(v, 3) is two products.
 // Not rounded: the last product, which is the activation's result. tanh u = 1 - 2 / (1 + e^2u) is
-// good to 2^-20, far below a unit of the 1 + tanh that follows; tanhf spills at token tile 128, and
-// tanh.approx, good to 2^-11, would flip roundings to fp16.
+// good to 2^-20, far below a unit of the 1 + tanh that follows; tanh.approx, good to 2^-11, would
+// flip roundings to fp16.
 template <DType kDType>
 __device__ __forceinline__ float GeluInRoundedSteps(float v) {
   constexpr float kSqrtTwoOverPi = 0.7978845608028654f;
