@@ -8,9 +8,11 @@
  * gate and up [hidden, intermediate], down [intermediate, hidden]; vectors are packed and 16-byte
  * aligned. Accumulation is fp32. Results are rounded to the dtype where the engine's separate
  * operations round: the norm's output, each projection's with its bias, the activation's, its
- * product with up, each sum of a residual. Both values of fusebox_rounding are that one. Results
- * are bitwise repeatable. With tensor parallelism `intermediate` is the rank's share, y a partial
- * sum, the all-reduce yours.
+ * product with up, each sum of a residual; inside an activation only where it is defined so
+ * (FUSEBOX_ACTIVATION_GELU_NEW, for transformers' own GPT-2, GPT-J and Phi; engines that compute
+ * gelu_new in fp32, as vLLM does, want GELU_TANH). Both values of fusebox_rounding are that one.
+ * Results are bitwise repeatable. With tensor parallelism `intermediate` is the rank's share, y a
+ * partial sum, the all-reduce yours.
  *
  * Served in this version: all values but batch_invariant, and sandwich with norm layer; tokens up
  * to 128. Other named values are DECLINED with their rule; unknown values are INVALID_ARGUMENT. */

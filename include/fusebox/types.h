@@ -42,7 +42,10 @@ enum {
   FUSEBOX_ACTIVATION_GELU_ERF = 2,
   FUSEBOX_ACTIVATION_RELU = 3,
   FUSEBOX_ACTIVATION_GELU_TANH = 4,
-  FUSEBOX_ACTIVATION_RELU_SQUARED = 5
+  FUSEBOX_ACTIVATION_RELU_SQUARED = 5,
+  /* gelu_tanh in the operations of transformers' NewGELUActivation, each rounded to the dtype:
+   * 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * (x * x * x)))) */
+  FUSEBOX_ACTIVATION_GELU_NEW = 6
 };
 
 typedef int32_t fusebox_gate_up; /* where the gate's and the up projection's rows are; plain ops

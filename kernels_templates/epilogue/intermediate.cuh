@@ -10,10 +10,6 @@
 
 namespace fusebox {
 
-// Where intermediate values are rounded to the dtype: kFused nowhere but in h itself; kEngine as
-// separate operations do: each projection's output, and the activation's.
-enum class Rounding { kFused, kEngine };
-
 template <typename Plan>
 __device__ __forceinline__ float RoundAsEngine(float value) {
   return Plan::kRounding == Rounding::kEngine ? ptx::Round<Plan::kDType>(value) : value;
@@ -44,8 +40,9 @@ __device__ __forceinline__ UpBiases LoadUpBiases(const FfnParams& params, u32 ro
 template <typename Plan>
 __device__ __forceinline__ float IntermediateValue(const UpSums<Plan>& sums, int tile, int element,
                                                    const UpBiases& biases) {
-  const float first = RoundAsEngine<Plan>(Activate<Plan::kActivation>(
-      RoundAsEngine<Plan>(sums.values[tile][0][element] + biases.first)));
+  const float first =
+      RoundAsEngine<Plan>(Activate<Plan::kActivation, Plan::kDType, Plan::kRounding>(
+          RoundAsEngine<Plan>(sums.values[tile][0][element] + biases.first)));
   if constexpr (Plan::kGated)
     return first * RoundAsEngine<Plan>(sums.values[tile][1][element] + biases.second);
   return first;

@@ -12,7 +12,7 @@
 
 namespace fusebox {
 
-enum class ReferenceActivation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared };
+enum class ReferenceActivation { kSilu, kGeluErf, kGeluTanh, kRelu, kReluSquared, kGeluNew };
 enum class ReferenceNorm { kNone, kRms, kRmsPlusOne, kLayer };
 enum class ReferenceResidual { kNone, kAddBeforeNorm, kAddAfter, kSandwich };
 
@@ -187,7 +187,7 @@ struct ReferenceProjection {
   }
 };
 
-template <ReferenceActivation kActivation>
+template <ReferenceActivation kActivation, bool kFp16>
 __device__ Estimate ReferenceActivate(const Estimate& g) {
   const double v = g.value;
   if constexpr (kActivation == ReferenceActivation::kSilu) {
@@ -197,6 +197,8 @@ __device__ Estimate ReferenceActivate(const Estimate& g) {
   } else if constexpr (kActivation == ReferenceActivation::kGeluTanh) {
     const double u = 0.79788456080286535588 * (v + 0.044715 * v * v * v);
     return Activated(v / (1.0 + exp(-2.0 * u)), g);
+  } else if constexpr (kActivation == ReferenceActivation::kGeluNew) {
+    return ActivatedInRoundedSteps<kFp16>(g);
   } else {
     if constexpr (kActivation == ReferenceActivation::kReluSquared) return ActivatedSquare(g);
     return Activated(v < 0.0 ? 0.0 : v, g);
@@ -224,7 +226,7 @@ __device__ void RunReferenceIntermediate(const ReferenceWeights& gate, const Ref
   for (int i = 0; i < kReferenceTokens; ++i) {
     if (first_token + i >= dims.tokens) return;
     const Estimate first = RoundAsEngine<Op>(first_sums.sums[i]);
-    Estimate value = RoundAsEngine<Op>(ReferenceActivate<Op::kActivation>(first));
+    Estimate value = RoundAsEngine<Op>(ReferenceActivate<Op::kActivation, Op::kFp16>(first));
     if constexpr (Op::kGated) value = Product(value, RoundAsEngine<Op>(up_sums.sums[i]));
     h.Store((first_token + i) * dims.intermediate + row, RoundedTo<Op::kFp16>(value));
   }

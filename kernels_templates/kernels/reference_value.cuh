@@ -113,9 +113,14 @@ __device__ inline Estimate RoundedTo(const Estimate& estimate) {
                         fabs(RoundDouble<kFp16>(estimate.value + estimate.error) - rounded))};
 }
 
+__device__ inline Estimate Sum(const Estimate& a, const Estimate& b) {
+  const double value = a.value + b.value;
+  const double error = a.error + b.error;
+  return {value, error + kAddError * (fabs(value) + error)};
+}
+
 __device__ inline Estimate Shifted(const Estimate& sum, double bias) {
-  const double value = sum.value + bias;
-  return {value, sum.error + kAddError * (fabs(value) + sum.error)};
+  return Sum(sum, {bias, 0.0});
 }
 
 __device__ inline Estimate Product(const Estimate& a, const Estimate& u) {
@@ -131,6 +136,23 @@ __device__ inline Estimate Activated(double activated, const Estimate& g) {
 __device__ inline Estimate ActivatedSquare(const Estimate& g) {
   const Estimate positive = {fmax(g.value, 0.0), g.error};
   return Product(positive, positive);
+}
+
+__device__ inline Estimate Scaled(const Estimate& a, double factor) {
+  return Product(a, {factor, kRoundError * fabs(factor)});
+}
+
+template <bool kFp16>
+__device__ inline Estimate ActivatedInRoundedSteps(const Estimate& g) {
+  const auto rounded = [](const Estimate& step) { return RoundedTo<kFp16>(step); };
+  Estimate tanh_of = {copysign(1.0, g.value), 0.0};
+  if (!(fabs(g.value) - g.error >= 8.0)) {
+    const Estimate cube = rounded(Product(rounded(Product(g, g)), g));
+    const Estimate inner = rounded(Sum(g, rounded(Scaled(cube, 0.044715))));
+    const Estimate angle = rounded(Scaled(inner, 0.79788456080286535588));
+    tanh_of = rounded({tanh(angle.value), angle.error + 8.0 * kAddError});
+  }
+  return Product(rounded(Scaled(g, 0.5)), rounded(Shifted(tanh_of, 1.0)));
 }
 
 __device__ inline double MeanError(double mean, double sum_error) {

@@ -22,7 +22,8 @@ static_assert(FUSEBOX_DTYPE_FP16 == static_cast<int32_t>(DType::kFp16));
 static_assert(FUSEBOX_ACTIVATION_GELU_ERF == static_cast<int32_t>(Activation::kGeluErf) &&
               FUSEBOX_ACTIVATION_RELU == static_cast<int32_t>(Activation::kRelu) &&
               FUSEBOX_ACTIVATION_GELU_TANH == static_cast<int32_t>(Activation::kGeluTanh) &&
-              FUSEBOX_ACTIVATION_RELU_SQUARED == static_cast<int32_t>(Activation::kReluSquared));
+              FUSEBOX_ACTIVATION_RELU_SQUARED == static_cast<int32_t>(Activation::kReluSquared) &&
+              FUSEBOX_ACTIVATION_GELU_NEW == static_cast<int32_t>(Activation::kGeluNew));
 static_assert(FUSEBOX_NORM_RMS_PLUS_ONE == static_cast<int32_t>(Norm::kRmsPlusOne) &&
               FUSEBOX_NORM_LAYER == static_cast<int32_t>(Norm::kLayer));
 static_assert(FUSEBOX_LAYOUT_IN_OUT == static_cast<int32_t>(WeightLayout::kInOut));
@@ -42,8 +43,8 @@ absl::Status CheckEnums(const fusebox_ffn_desc& desc) {
       {"gate_up", desc.gate_up, FUSEBOX_GATE_UP_FUSED, FUSEBOX_GATE_UP_SEPARATE,
        "FUSEBOX_GATE_UP_* (0 to 2)"},
       {"dtype", desc.dtype, FUSEBOX_DTYPE_BF16, FUSEBOX_DTYPE_FP16, "FUSEBOX_DTYPE_* (1 to 2)"},
-      {"activation", desc.activation, FUSEBOX_ACTIVATION_SILU, FUSEBOX_ACTIVATION_RELU_SQUARED,
-       "FUSEBOX_ACTIVATION_* (1 to 5)"},
+      {"activation", desc.activation, FUSEBOX_ACTIVATION_SILU, FUSEBOX_ACTIVATION_GELU_NEW,
+       "FUSEBOX_ACTIVATION_* (1 to 6)"},
       {"layout", desc.layout, FUSEBOX_LAYOUT_OUT_IN, FUSEBOX_LAYOUT_IN_OUT,
        "FUSEBOX_LAYOUT_* (0 to 1)"},
       {"norm", desc.norm, FUSEBOX_NORM_NONE, FUSEBOX_NORM_LAYER, "FUSEBOX_NORM_* (0 to 3)"},

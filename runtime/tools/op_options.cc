@@ -54,7 +54,7 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
       ->type_name("N");
   command
       .add_option("--activation", options.activation,
-                  "silu, gelu_erf, gelu_tanh, relu or relu_squared")
+                  "silu, gelu_erf, gelu_tanh, gelu_new, relu or relu_squared")
       ->type_name("NAME");
   command.add_option("--form", options.form, "gated or plain")
       ->capture_default_str()
@@ -112,10 +112,11 @@ absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOption
                            ByName("--form", op.form, {FfnForm::kGated, FfnForm::kPlain}));
   problem.activation = problem.form == FfnForm::kGated ? Activation::kSilu : Activation::kGeluErf;
   if (!op.activation.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(problem.activation,
-                             ByName("--activation", op.activation,
-                                    {Activation::kSilu, Activation::kGeluErf, Activation::kGeluTanh,
-                                     Activation::kRelu, Activation::kReluSquared}));
+    FUSEBOX_ASSIGN_OR_RETURN(
+        problem.activation,
+        ByName("--activation", op.activation,
+               {Activation::kSilu, Activation::kGeluErf, Activation::kGeluTanh,
+                Activation::kGeluNew, Activation::kRelu, Activation::kReluSquared}));
   }
   FUSEBOX_RETURN_IF_ERROR(ApplyVariant(op, problem));
   return problem;

@@ -56,11 +56,16 @@ constexpr Variant kVariants[] = {
      kUpBias, Rounding::kEngine},
     {DType::kFp16, FfnForm::kGated, Activation::kGeluErf, Norm::kRms, ResidualMode::kNone,
      kDownBias, Rounding::kEngine},
-    // GPT-2 as transformers keeps it, and a gated block kept likewise.
+    // GPT-2 as transformers keeps it, with vLLM's activation and with its own; gated blocks kept
+    // likewise, and that activation where nothing around it rounds.
     {DType::kBf16, FfnForm::kPlain, Activation::kGeluTanh, Norm::kLayer, ResidualMode::kAddAfter,
+     kBothBiases, Rounding::kEngine, WeightLayout::kInOut},
+    {DType::kBf16, FfnForm::kPlain, Activation::kGeluNew, Norm::kLayer, ResidualMode::kAddAfter,
      kBothBiases, Rounding::kEngine, WeightLayout::kInOut},
     {DType::kFp16, FfnForm::kGated, Activation::kSilu, Norm::kRms, ResidualMode::kAddBeforeNorm,
      kNoBias, Rounding::kEngine, WeightLayout::kInOut},
+    {DType::kFp16, FfnForm::kGated, Activation::kGeluNew, Norm::kNone, ResidualMode::kNone, kNoBias,
+     Rounding::kFused},
 };
 
 }  // namespace

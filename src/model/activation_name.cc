@@ -16,19 +16,20 @@ struct NamedActivation {
   std::optional<Activation> activation;  // nullopt: transformers has it, this version does not
 };
 
-// Keys of ACT2FN that a feed-forward block uses. The gelus with tanh differ in how they are
-// written, not in the function.
+// Keys of ACT2FN that a feed-forward block uses. Of the gelus with tanh gelu_pytorch_tanh is one
+// operation with one rounding. The others are several with a rounding after each: gelu_python_tanh
+// and gelu_accurate those of gelu_new, gelu_fast others, which are served as one.
 constexpr std::array<NamedActivation, 18> kActivations = {{
     {"silu", Activation::kSilu},
     {"swish", Activation::kSilu},
     {"gelu", Activation::kGeluErf},
     {"gelu_python", Activation::kGeluErf},
     {"relu", Activation::kRelu},
-    {"gelu_new", Activation::kGeluTanh},
+    {"gelu_new", Activation::kGeluNew},
     {"gelu_fast", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
-    {"gelu_python_tanh", Activation::kGeluTanh},
-    {"gelu_accurate", Activation::kGeluTanh},
+    {"gelu_python_tanh", Activation::kGeluNew},
+    {"gelu_accurate", Activation::kGeluNew},
     {"relu2", Activation::kReluSquared},
     {"quick_gelu", std::nullopt},
     {"relu6", std::nullopt},

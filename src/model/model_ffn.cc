@@ -184,7 +184,10 @@ absl::StatusOr<ModelFfn> ReadModel(const ConfigFields& config, const ConfigField
   if (!named.ok() && !IsDeclined(named.status())) return named.status();
   FUSEBOX_RETURN_IF_ERROR(CheckServed(config, family));
   FUSEBOX_ASSIGN_OR_RETURN(model.activation, named);
-  model.engine_activation = model.activation;
+  // Of engines' kernels for gelu_new the current ones, compiled graphs included, compute it in fp32
+  // and round once.
+  const bool is_stepwise = model.activation == Activation::kGeluNew;
+  model.engine_activation = is_stepwise ? Activation::kGeluTanh : model.activation;
   if (!family.engine_activation.empty()) {
     FUSEBOX_ASSIGN_OR_RETURN(model.engine_activation,
                              ActivationByName(family.activation_field, family.engine_activation));

@@ -26,7 +26,8 @@ class TokenRows {
 };
 
 // As kernels_templates/epilogue/activation.cuh.
-float Activate(Activation activation, float v) {
+float Activate(Activation activation, DType dtype, float v) {
+  const auto round = [&](float value) { return RoundToElement(dtype, value); };
   const float positive = v < 0.0f ? 0.0f : v;
   switch (activation) {
     case Activation::kSilu:
@@ -37,6 +38,12 @@ float Activate(Activation activation, float v) {
       return v / (1.0f + std::exp(-1.5957691216057308f * (v + 0.044715f * v * v * v)));
     case Activation::kReluSquared:
       return positive * positive;
+    case Activation::kGeluNew: {
+      const float cube = round(round(v * v) * v);
+      const float inner = round(v + round(0.044715f * cube));
+      const float tanh = round(std::tanh(round(0.7978845608028654f * inner)));
+      return round(0.5f * v) * round(1.0f + tanh);
+    }
     case Activation::kRelu:
       break;
   }
@@ -211,8 +218,9 @@ class PlanRun {
       const float up_bias = BiasOf(operands_.up_bias, h_row);
       const float gate_bias = is_gated ? BiasOf(operands_.gate_bias, h_row) : up_bias;
       for (int token = 0; token < tile_; ++token) {
-        const float first = RoundAsEngine(
-            Activate(plan_.problem.activation, RoundAsEngine(gate.Row(row)[token] + gate_bias)));
+        const float first =
+            RoundAsEngine(Activate(plan_.problem.activation, plan_.problem.dtype,
+                                   RoundAsEngine(gate.Row(row)[token] + gate_bias)));
         const float h = is_gated ? first * RoundAsEngine(up.Row(row)[token] + up_bias) : first;
         h_rows.Row(h_row - h_begin)[token] = Round(h);
       }

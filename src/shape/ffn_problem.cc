@@ -36,7 +36,7 @@ absl::Status CheckEnum(std::string_view name, Enum value, Enum first, Enum last)
 absl::Status CheckEnums(const FfnProblem& fields) {
   FUSEBOX_RETURN_IF_ERROR(CheckEnum("dtype", fields.dtype, DType::kBf16, DType::kFp16));
   FUSEBOX_RETURN_IF_ERROR(
-      CheckEnum("activation", fields.activation, Activation::kSilu, Activation::kReluSquared));
+      CheckEnum("activation", fields.activation, Activation::kSilu, Activation::kGeluNew));
   FUSEBOX_RETURN_IF_ERROR(CheckEnum("form", fields.form, FfnForm::kGated, FfnForm::kPlain));
   FUSEBOX_RETURN_IF_ERROR(CheckEnum("residual_mode", fields.residual_mode, ResidualMode::kNone,
                                     ResidualMode::kSandwich));
@@ -133,6 +133,8 @@ std::string_view ToString(Activation activation) {
       return "gelu_tanh";
     case Activation::kReluSquared:
       return "relu_squared";
+    case Activation::kGeluNew:
+      return "gelu_new";
   }
   return "unknown";
 }

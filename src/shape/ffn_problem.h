@@ -26,7 +26,8 @@ enum class Activation : int32_t {
   kGeluErf = 2,
   kRelu = 3,
   kGeluTanh = 4,
-  kReluSquared = 5
+  kReluSquared = 5,
+  kGeluNew = 6  // kGeluTanh in elementary operations, each rounded to the dtype
 };
 enum class FfnForm : int32_t { kGated = 1, kPlain = 2 };
 // Before the block: RMS with weight w or 1 + w, LayerNorm with weight and bias.

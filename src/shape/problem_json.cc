@@ -43,9 +43,10 @@ FfnProblem ReadProblem(StrictJson& json, std::string_view path) {
       .hidden = DimK(json.Integer(at("hidden"), 1, kMaxDim)),
       .intermediate = DimN(json.Integer(at("intermediate"), 1, kMaxDim)),
       .dtype = ReadEnum(json, at("dtype"), std::array{DType::kBf16, DType::kFp16}),
-      .activation = ReadEnum(json, at("activation"),
-                             std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
-                                        Activation::kGeluTanh, Activation::kReluSquared}),
+      .activation = ReadEnum(
+          json, at("activation"),
+          std::array{Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
+                     Activation::kGeluTanh, Activation::kReluSquared, Activation::kGeluNew}),
       .form = ReadEnum(json, at("form"), std::array{FfnForm::kGated, FfnForm::kPlain}),
       .residual_mode = ReadEnum(json, at("residual_mode"),
                                 std::array{ResidualMode::kNone, ResidualMode::kAddBeforeNorm,

@@ -14,6 +14,8 @@ std::string_view DeviceName(Activation activation) {
       return "kGeluTanh";
     case Activation::kReluSquared:
       return "kReluSquared";
+    case Activation::kGeluNew:
+      return "kGeluNew";
   }
   return "unknown";
 }

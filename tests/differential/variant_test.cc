@@ -80,6 +80,44 @@ TEST_P(VariantTest, IsExactOnSmallIntegersWithoutANorm) {
   }
 }
 
+// x has a single 1 a row and down is the identity: y is the activation of the weights, which go
+// from -4 to 4. A sum over many h would hide what the roundings inside the activation make of one.
+reference::FfnCase ActivationAlone(Activation activation, DType dtype) {
+  constexpr int64_t kDim = 64;
+  constexpr size_t kCount = kDim * kDim;
+  reference::FfnCase input = {.problem = {.hidden = DimK(kDim),
+                                          .intermediate = DimN(kDim),
+                                          .dtype = dtype,
+                                          .activation = activation,
+                                          .form = FfnForm::kPlain},
+                              .tokens = kDim,
+                              .description = "ActivationAlone"};
+  for (size_t i = 0; i < kCount; ++i) {
+    const bool is_diagonal = i / kDim == i % kDim;
+    input.x.push_back(FloatToElement(dtype, is_diagonal ? 1.0f : 0.0f));
+    input.up.push_back(FloatToElement(dtype, 8.0f * static_cast<float>(i) / kCount - 4.0f));
+  }
+  input.down = input.x;
+  return input;
+}
+
+TEST(GeluNewTest, IsNotTheGeluThatRoundsOnce) {
+  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+    const reference::FfnCase input = ActivationAlone(Activation::kGeluNew, dtype);
+    const reference::FfnReference expected = reference::ComputeReference(input);
+    for (const Activation activation : {Activation::kGeluNew, Activation::kGeluTanh}) {
+      const reference::FfnCase run = ActivationAlone(activation, dtype);
+      const std::vector<FusionPlan> plans =
+          PlansOf({.problem = run.problem, .token_tile = 64, .tokens = run.tokens});
+      ASSERT_FALSE(plans.empty());
+      const FfnOutputs outputs = Interpret(plans[0], OperandsOf(run)).value();
+      const auto comparison = reference::CompareWithinBound(input, expected, outputs.y);
+      EXPECT_EQ(comparison.ok(), activation == Activation::kGeluNew)
+          << ToString(activation) << " " << ToString(dtype) << " " << comparison.failure;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Variants, VariantTest, testing::ValuesIn(Variants()),
                          [](const testing::TestParamInfo<Variant>& param) {
                            return param.param.problem.Name() + "_t" +

@@ -60,6 +60,8 @@ TEST_F(FfnVariantsTest, AnOpIsTheProblemThatItsDescNames) {
        [](auto& p) { p.activation = Activation::kGeluTanh; }},
       {[](auto& d) { d.activation = FUSEBOX_ACTIVATION_RELU_SQUARED; },
        [](auto& p) { p.activation = Activation::kReluSquared; }},
+      {[](auto& d) { d.activation = FUSEBOX_ACTIVATION_GELU_NEW; },
+       [](auto& p) { p.activation = Activation::kGeluNew; }},
       {[](auto& d) { d.gated = 0; }, [](auto& p) { p.form = FfnForm::kPlain; }},
       {[](auto& d) { d.biases = FUSEBOX_BIAS_UP; }, [](auto& p) { p.up_bias = true; }},
       {[](auto& d) { d.biases = FUSEBOX_BIAS_DOWN; }, [](auto& p) { p.down_bias = true; }},

@@ -110,7 +110,7 @@ TEST_F(BadInputTest, AnOpTellsMistakesFromWhatIsNotServed) {
       {[](auto& d) { d.dtype = 3; }, FUSEBOX_INVALID_ARGUMENT, "dtype is 3"},
       {[](auto& d) { d.activation = 0; }, FUSEBOX_INVALID_ARGUMENT, "activation is 0"},
       {[](auto& d) { d.activation = -7; }, FUSEBOX_INVALID_ARGUMENT, "activation is -7"},
-      {[](auto& d) { d.activation = 6; }, FUSEBOX_INVALID_ARGUMENT, "activation is 6"},
+      {[](auto& d) { d.activation = 7; }, FUSEBOX_INVALID_ARGUMENT, "activation is 7"},
       {[](auto& d) { d.gated = 2; }, FUSEBOX_INVALID_ARGUMENT, "gated is 2"},
       {[](auto& d) { d.gate_up = 3; }, FUSEBOX_INVALID_ARGUMENT, "gate_up is 3"},
       {[](auto& d) { d.layout = 5; }, FUSEBOX_INVALID_ARGUMENT, "layout is 5"},

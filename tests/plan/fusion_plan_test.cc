@@ -74,7 +74,7 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
       {"\"passes\":2", "\"passes\":1e9", "plan: down.passes is a fraction; an integer is expected"},
       {"\"silu\"", "\"swish\"",
        "plan: problem.activation is \"swish\"; accepted: silu, gelu_erf, relu, gelu_tanh, "
-       "relu_squared"},
+       "relu_squared, gelu_new"},
       {"\"dsm\"", "\"warp\"", "plan: edge.scope is \"warp\"; accepted: smem, dsm, grid"},
       {"\"op\":\"ffn\"", "\"op\":\"attention_block\"",
        "plan: problem.op is \"attention_block\"; accepted: ffn"},

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "src/shape/element.h"
 
@@ -25,6 +26,11 @@ constexpr double kActivationCancelled = 0x1.0p-22;
 double RoundingError(DType dtype, double magnitude) {
   if (dtype == DType::kBf16) return kBf16Error * magnitude;
   return std::max(kFp16Error * magnitude, kFp16SubnormalError);
+}
+
+// Times a constant, which the kernel has in fp32.
+Estimate Scaled(const Estimate& a, double factor) {
+  return Product(a, {factor, kRoundError * std::abs(factor)});
 }
 
 }  // namespace
@@ -65,10 +71,13 @@ Estimate WeightedSum::Finish() const {
   return {value_, added + carried};
 }
 
-Estimate Shifted(const Estimate& sum, double bias) {
-  const double value = sum.value + bias;
-  return {value, sum.error + kAddError * (std::abs(value) + sum.error)};
+Estimate Sum(const Estimate& a, const Estimate& b) {
+  const double value = a.value + b.value;
+  const double error = a.error + b.error;
+  return {value, error + kAddError * (std::abs(value) + error)};
 }
+
+Estimate Shifted(const Estimate& sum, double bias) { return Sum(sum, {.value = bias}); }
 
 Estimate Activated(double activated, const Estimate& g) {
   return {activated, kActivationSlope * g.error + kActivationRelative * std::abs(activated) +
@@ -78,6 +87,20 @@ Estimate Activated(double activated, const Estimate& g) {
 Estimate ActivatedSquare(const Estimate& g) {
   const Estimate positive = {std::max(g.value, 0.0), g.error};
   return Product(positive, positive);
+}
+
+Estimate ActivatedInRoundedSteps(DType dtype, const Estimate& g) {
+  constexpr double kSaturated = 8.0;
+  constexpr double kTanhError = 8.0 * kAddError;
+  const auto rounded = [&](const Estimate& step) { return RoundedTo(dtype, step); };
+  Estimate tanh = {.value = std::copysign(1.0, g.value)};
+  if (!(std::abs(g.value) - g.error >= kSaturated)) {
+    const Estimate cube = rounded(Product(rounded(Product(g, g)), g));
+    const Estimate inner = rounded(Sum(g, rounded(Scaled(cube, 0.044715))));
+    const Estimate angle = rounded(Scaled(inner, std::sqrt(2.0 / std::numbers::pi)));
+    tanh = rounded({std::tanh(angle.value), angle.error + kTanhError});
+  }
+  return Product(rounded(Scaled(g, 0.5)), rounded(Shifted(tanh, 1.0)));
 }
 
 Estimate Product(const Estimate& a, const Estimate& u) {

@@ -24,7 +24,12 @@
 //                    error over; the function itself is good to 2^-17 of its value (ex2.approx with
 //                    an argument up to 128) plus 2^-22 |g| (1 + erf cancels for negative g; in
 //                    gelu_tanh nine roundings of an exponent e, of which e 2^-e < 0.54 counts).
-//                    relu_squared: a product of p with itself.
+//                    relu_squared: a product of p with itself. gelu_new: its operations one by one,
+//                    each as below with the rounding after it; a constant is off by up to 2^-24 of
+//                    itself, and |tanh'| <= 1 carries the angle's error over to 1 - 2 / (1 + e^2u):
+//                    1.2 u32 for ex2.approx and its argument, 1 for the sum, 2 for rcp.approx, 0.5
+//                    for the difference, together below 8 u32. Where |g| >= 8, tanh of what is 24
+//                    or more rounds to 1 or -1, be it of an infinite cube, which fp16 has from 40.
 //   rounding:        is monotone, so the kernel's value lies between the roundings of v - e and v +
 //                    e; where both give the oracle's value nothing is added, else their distance
 //                    is: a unit in the last place for a rounding that may flip. The same at every
@@ -79,13 +84,16 @@ class WeightedSum {
   double carried_squares_ = 0;
 };
 
+Estimate Sum(const Estimate& a, const Estimate& b);
 // sum + bias.
 Estimate Shifted(const Estimate& sum, double bias);
 
-// `activated` = act(g), of any activation but relu_squared.
+// `activated` = act(g), of any activation but these two.
 Estimate Activated(double activated, const Estimate& g);
 // relu(g)^2.
 Estimate ActivatedSquare(const Estimate& g);
+// gelu_new, but for the rounding of its last product.
+Estimate ActivatedInRoundedSteps(DType dtype, const Estimate& g);
 
 Estimate Product(const Estimate& a, const Estimate& u);
 

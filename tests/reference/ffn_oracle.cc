@@ -52,7 +52,7 @@ Projected Project(const FfnCase& input, const std::vector<uint16_t>& weights,
   return projected;
 }
 
-Estimate Activate(Activation activation, const Estimate& g) {
+Estimate Activate(Activation activation, DType dtype, const Estimate& g) {
   const double v = g.value;
   switch (activation) {
     case Activation::kSilu:
@@ -67,6 +67,8 @@ Estimate Activate(Activation activation, const Estimate& g) {
     }
     case Activation::kReluSquared:
       return ActivatedSquare(g);
+    case Activation::kGeluNew:
+      return ActivatedInRoundedSteps(dtype, g);
   }
   return {.value = std::numeric_limits<double>::quiet_NaN()};
 }
@@ -117,7 +119,7 @@ Intermediate ComputeIntermediate(const FfnCase& input, const std::vector<Estimat
     const Projected up = Project(input, input.up, input.up_bias, n, x);
     const Projected gate = is_gated ? Project(input, input.gate, input.gate_bias, n, x) : up;
     const Estimate activated =
-        round_as_engine(Activate(problem.activation, round_as_engine(gate.sum)));
+        round_as_engine(Activate(problem.activation, problem.dtype, round_as_engine(gate.sum)));
     Estimate h = activated;
     if (is_gated) h = Product(activated, round_as_engine(up.sum));
     const double largest =

@@ -85,6 +85,55 @@ TEST(FfnOracleTest, ActivationsAreTheirFormulas) {
   }
 }
 
+FfnCase GeluNewCase(DType dtype, float v) {
+  FfnCase input = HandCase(Activation::kGeluNew, FfnForm::kPlain);
+  input.problem.dtype = dtype;
+  for (auto* row : {&input.up, &input.down, &input.x})
+    *row = {FloatToElement(dtype, 1.0f), FloatToElement(dtype, 0.0f)};
+  input.up[0] = FloatToElement(dtype, v);
+  return input;
+}
+
+// v = 2.25 in bf16: v v = 0x1.44p2, v^3 = 0x1.6cp3, times 0.044715 0x1.04p-1, plus v 0x1.6p1, times
+// sqrt(2/pi) 0x1.18p1, of which tanh is 0x1.f4p-1. For -v 1 + tanh is 0x1.8p-6, times -1.125.
+TEST(FfnOracleTest, GeluNewRoundsEachOperation) {
+  const struct {
+    DType dtype;
+    float v;
+    double value;        // before the rounding of the last product
+    double in_one_step;  // gelu_tanh
+  } kCases[] = {
+      {DType::kBf16, 2.25f, 0x1.1cap1, 2.2227986701},
+      {DType::kBf16, -2.25f, -0x1.bp-6, -0.0272013299},
+      {DType::kBf16, 1.1015625f, 0x1.e918p-1, 0.9523057245},
+      {DType::kBf16, -3.5f, 0.0, -0.0006161977},
+      {DType::kFp16, -2.25f, -0x1.c2p-6, -0.0272013299},
+      {DType::kFp16, 1.1015625f, 0x1.e771p-1, 0.9523057245},
+      {DType::kFp16, -3.5f, -0x1.cp-11, -0.0006161977},
+  };
+  for (const auto& c : kCases) {
+    FfnCase input = GeluNewCase(c.dtype, c.v);
+    const FfnReference reference = ComputeReference(input, IntermediateRounding::kNone);
+    EXPECT_EQ(reference.y[0], c.value) << ToString(c.dtype) << " " << c.v;
+    input.problem.activation = Activation::kGeluTanh;
+    EXPECT_NEAR(ComputeReference(input, IntermediateRounding::kNone).y[0], c.in_one_step, 1e-10);
+  }
+}
+
+// The cube of 48 is more than fp16 holds, and infinite in PyTorch too.
+TEST(FfnOracleTest, GeluNewOfLargeValuesHasABound) {
+  for (const DType dtype : {DType::kBf16, DType::kFp16}) {
+    for (const float v : {8.0f, 39.0f, 48.0f, 300.0f}) {
+      const FfnReference positive = ComputeReference(GeluNewCase(dtype, v));
+      EXPECT_EQ(positive.y[0], static_cast<double>(v));
+      EXPECT_LT(positive.tolerance[0], 0.01 * static_cast<double>(v));
+      const FfnReference negative = ComputeReference(GeluNewCase(dtype, -v));
+      EXPECT_EQ(negative.y[0], 0.0);
+      EXPECT_LT(negative.tolerance[0], 1e-6);
+    }
+  }
+}
+
 TEST(FfnOracleTest, AddsBiasesBeforeTheActivationAndToTheOutput) {
   FfnCase input = HandCase(Activation::kRelu, FfnForm::kGated);
   input.problem.up_bias = input.problem.down_bias = true;

@@ -30,8 +30,9 @@ inline std::vector<std::pair<Norm, ResidualMode>> NormsAndResidualModes() {
 // Every norm x residual mode x dtype, then every activation x form x dtype with RMS; biases,
 // rounding and layout take turns. No two are alike.
 inline std::vector<FfnProblem> VariantProblems(int64_t hidden, int64_t intermediate) {
-  constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
-                                         Activation::kGeluTanh, Activation::kReluSquared};
+  constexpr Activation kActivations[] = {Activation::kSilu,        Activation::kGeluErf,
+                                         Activation::kRelu,        Activation::kGeluTanh,
+                                         Activation::kReluSquared, Activation::kGeluNew};
   constexpr std::pair<bool, bool> kBiases[] = {
       {false, false}, {true, true}, {true, false}, {false, true}};
   std::vector<FfnProblem> problems;

@@ -23,8 +23,9 @@ TEST(FfnProblemTest, AcceptsRealDims) {
 }
 
 TEST(FfnProblemTest, AcceptsEveryActivationInBothFormsAndDtypes) {
-  for (const Activation activation : {Activation::kSilu, Activation::kGeluErf, Activation::kRelu,
-                                      Activation::kGeluTanh, Activation::kReluSquared}) {
+  for (const Activation activation :
+       {Activation::kSilu, Activation::kGeluErf, Activation::kRelu, Activation::kGeluTanh,
+        Activation::kReluSquared, Activation::kGeluNew}) {
     for (const FfnForm form : {FfnForm::kGated, FfnForm::kPlain}) {
       for (const DType dtype : {DType::kBf16, DType::kFp16}) {
         FfnProblem problem = Gated(64, 64);
@@ -59,8 +60,8 @@ TEST(FfnProblemTest, SaysWhyItDoesNotServe) {
        "it to 4104"},
       {with([](auto& p) { p.dtype = static_cast<DType>(9); }), absl::StatusCode::kInvalidArgument,
        "ffn: dtype 9 is not a known value; known: 1 to 2"},
-      {with([](auto& p) { p.activation = static_cast<Activation>(6); }),
-       absl::StatusCode::kInvalidArgument, "ffn: activation 6 is not a known value; known: 1 to 5"},
+      {with([](auto& p) { p.activation = static_cast<Activation>(7); }),
+       absl::StatusCode::kInvalidArgument, "ffn: activation 7 is not a known value; known: 1 to 6"},
       {with([](auto& p) { p.form = static_cast<FfnForm>(0); }), absl::StatusCode::kInvalidArgument,
        "ffn: form 0 is not a known value; known: 1 to 2"},
       {with([](auto& p) { p.residual_mode = static_cast<ResidualMode>(4); }),

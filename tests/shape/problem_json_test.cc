@@ -30,7 +30,10 @@ const FfnProblem kOddOne = {.hidden = DimK(2304),
 
 TEST(ProblemJsonTest, EveryFieldIsReadBackAsItWas) {
   for (const FfnProblem& problem :
-       {FfnProblem{.hidden = DimK(64), .intermediate = DimN(128)}, kOddOne}) {
+       {FfnProblem{.hidden = DimK(64), .intermediate = DimN(128)},
+        FfnProblem{
+            .hidden = DimK(64), .intermediate = DimN(128), .activation = Activation::kGeluNew},
+        kOddOne}) {
     const absl::StatusOr<FfnProblem> read = ReadBack(ProblemToJson(problem));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, problem) << ProblemToJson(problem);

@@ -52,7 +52,7 @@ TEST(BadInputTest, ArgumentsThatAreWrongAreUsageErrors) {
        "--form round is unknown; accepted: gated, plain"},
       {{"plan", "--gpu", "h200-sxm", "--hidden", "64", "--intermediate", "64", "--activation",
         "mish"},
-       "--activation mish is unknown; accepted: silu, gelu_erf, gelu_tanh, relu"},
+       "--activation mish is unknown; accepted: silu, gelu_erf, gelu_tanh, gelu_new, relu"},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--residual", "twice"},
        "--residual twice is unknown; accepted: none, add_before_norm, add_after, sandwich"},
       {{"warm", "--model", kModel, "--gpu", "h200-sxm", "--dtype", "fp8"},

@@ -50,7 +50,7 @@ TEST(VerifyBenchTest, UsageErrorsNameWhatIsAccepted) {
       {{"verify", "--models", folder.path()}, "no file *.json in it"},
       {{"verify", "--hidden", "64", "--intermediate", "64", "--repeat", "0"}, "repeat"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--activation", "tanh"},
-       "accepted: silu, gelu_erf, gelu_tanh, relu, relu_squared"},
+       "accepted: silu, gelu_erf, gelu_tanh, gelu_new, relu, relu_squared"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--neighbours", "nobody"},
        "accepted: fusebox, foreign"},
       {{"bench", "--hidden", "64", "--intermediate", "64", "--rounding", "fused"},
@@ -101,7 +101,7 @@ TEST(VerifyBenchTest, CompileOnlyCompilesEveryVariant) {
       RunCommand({"verify", "--compile-only", "--variants", "--gpu", "h200-sxm", "--hidden", "64",
                   "--intermediate", "64", "--tokens", "1", "--cache-dir", folder.path("cache")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("17 of 17 ops can be verified from the cache"));
+  EXPECT_THAT(result.out, HasSubstr("19 of 19 ops can be verified from the cache"));
 }
 
 // How often each value of a field occurs in the list.
@@ -120,7 +120,7 @@ TEST(VerifyBenchTest, VariantsHaveEveryValueTwice) {
     std::map<int, int> occurrences;
     size_t num_values;
   } fields[] = {{Occurrences([](const FfnProblem& p) { return p.dtype; }), 2},
-                {Occurrences([](const FfnProblem& p) { return p.activation; }), 5},
+                {Occurrences([](const FfnProblem& p) { return p.activation; }), 6},
                 {Occurrences([](const FfnProblem& p) { return p.form; }), 2},
                 {Occurrences([](const FfnProblem& p) { return p.residual_mode; }), 4},
                 {Occurrences([](const FfnProblem& p) { return p.norm; }), 4},

@@ -8,14 +8,14 @@ does not round there, which tells whether somebody else does (comparison.py).
 import math
 from typing import NamedTuple
 
-from error_bound import ErrorBound, Estimate
+from error_bound import ADD_ERROR, ErrorBound, Estimate
 
 
 class Block(NamedTuple):
     hidden: int
     intermediate: int
     gated: bool
-    activation: str      # silu, gelu_tanh, relu, or gelu_new: gelu_tanh in separate operations
+    activation: str      # silu, gelu_tanh, relu, or gelu_new: gelu_tanh, each operation rounded
     norm: str            # rms, rms_plus_one, layer
     residual_mode: str   # add_before_norm, add_after, sandwich
     eps: float
@@ -115,6 +115,7 @@ class Sequence:
         cube = bound.rounded(bound.product(bound.rounded(bound.product(g, g)), g))
         inner = bound.rounded(bound.added(g, bound.rounded(bound.scaled(cube, 0.044715))))
         angle = bound.rounded(bound.scaled(inner, math.sqrt(2.0 / math.pi)))
-        tanh = bound.rounded(bound.activated(self.backend.tanh(angle.value), angle))
+        tanh = bound.rounded(Estimate(self.backend.tanh(angle.value),
+                                      angle.error + 8.0 * ADD_ERROR))
         one_plus = bound.rounded(bound.added(tanh, bound.exact(tanh.value * 0.0 + 1.0)))
         return bound.product(bound.rounded(bound.scaled(g, 0.5)), one_plus)

@@ -48,7 +48,7 @@ FAMILIES = {
                    eps="layer_norm_epsilon", in_out=True),
 }
 
-# Names of transformers. vLLM's kernel of gelu_new computes in fp32 and rounds once.
+# Names of transformers. vLLM's gelu_new computes in fp32 and rounds once (README.md).
 ACTIVATIONS = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu",
                "gelu_new": "gelu_new"}
 

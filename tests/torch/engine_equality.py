@@ -74,8 +74,7 @@ def row_of(fusebox, case, tokens):
     def sequence(**options):
         return Sequence(torch_backend, case.dtype, case.block, **options).run(
             case.exact_weights, x, residual)
-    # The contract rounds an activation once; an engine may build it of several operations.
-    contract = sequence(left_out=("inside_activation",))
+    contract = sequence()
     exact, _, _, addend = sequence(carries_error=False)
     exact = exact.value
     unit = comparison.row_unit(torch_backend, case.dtype, exact, addend)

@@ -10,7 +10,8 @@ from ctypes import (POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size
 
 OK, DECLINED, NOT_READY = 0, 1, 2
 DTYPES = {"bf16": 1, "fp16": 2}
-ACTIVATIONS = {"silu": 1, "gelu_erf": 2, "relu": 3, "gelu_tanh": 4, "relu_squared": 5}
+ACTIVATIONS = {"silu": 1, "gelu_erf": 2, "relu": 3, "gelu_tanh": 4, "relu_squared": 5,
+               "gelu_new": 6}
 GATE_UP = {"fused": 0, "reversed": 1, "separate": 2}
 LAYOUTS = {"out_in": 0, "in_out": 1}
 NORMS = {"none": 0, "rms": 1, "rms_plus_one": 2, "layer": 3}

@@ -30,8 +30,7 @@ class Case:
         desc = {
             "hidden": self.block.hidden, "intermediate": self.block.intermediate,
             "dtype": fusebox_api.DTYPES[self.dtype], "gated": int(self.block.gated),
-            "activation": fusebox_api.ACTIVATIONS[
-                "gelu_tanh" if self.block.activation == "gelu_new" else self.block.activation],
+            "activation": fusebox_api.ACTIVATIONS[self.block.activation],
             "gate_up": fusebox_api.GATE_UP[engine_class.gate_up if self.block.gated else "fused"],
             "norm": fusebox_api.NORMS[self.block.norm],
             "residual_mode": fusebox_api.RESIDUAL_MODES[self.block.residual_mode],
