@@ -231,11 +231,12 @@ constexpr LegalityRule kFieldRules[] = {
      }},
     {"mma_rows", [](const PlanFacts& f) { return HasMmaRows(f.plan); },
      [](const PlanFacts& f) {
-       return StrCat("wgmma's rows cannot be ", ToString(f.plan.mma_rows), " for a token tile of ",
-                     f.plan.token_tile, " with edge ", ToString(f.plan.edge_scope), " and layout ",
-                     ToString(f.plan.problem.layout),
-                     ": tokens can with a grid edge and layout out_in, where each of the row groups "
-                     "has whole tiles of 64");
+       return StrCat(
+           "wgmma's rows cannot be ", ToString(f.plan.mma_rows), " for a token tile of ",
+           f.plan.token_tile, " with edge ", ToString(f.plan.edge_scope), " and layout ",
+           ToString(f.plan.problem.layout),
+           ": tokens can with a grid edge and layout out_in, where each of the row groups "
+           "has whole tiles of 64");
      }},
     {"multicast_reachable",
      [](const PlanFacts& f) {
@@ -411,8 +412,7 @@ int RegistersNeeded(const FusionPlan& plan, const DeviceSpec& device) {
   constexpr int kFp32PerBlock = 4;  // 64 x 8 sums over 128 threads
   const int up = static_cast<int>(plan.problem.num_up_matrices()) *
                  TilesPerWarpgroup(plan, plan.up) * BlocksOf(plan, plan.up) * kFp32PerBlock;
-  const int down =
-      TilesPerWarpgroup(plan, plan.down) * BlocksOf(plan, plan.down) * kFp32PerBlock;
+  const int down = TilesPerWarpgroup(plan, plan.down) * BlocksOf(plan, plan.down) * kFp32PerBlock;
   return device.kernel_registers + std::max({up, down, kCombineRegisters});
 }
 
