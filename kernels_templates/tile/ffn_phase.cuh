@@ -29,6 +29,7 @@ constexpr int kTileBytes = kWgmmaRows * kBoxRowBytes;
 template <typename Plan, int kMatricesOf, int kRowsOf, int kPassesOf, int kKPerSlotOf,
           int kKWarpgroupsOf, int kKCtasOf, int kKOf>
 struct FfnPhase {
+  static_assert(kRowsOf % 8 == 0, "rows of a pass must be a multiple of 8, a swizzle atom");
   static constexpr int kMatrices = kMatricesOf;  // gate and up, or one
   static constexpr int kRowsPerPass = kRowsOf;
   static constexpr int kPasses = kPassesOf;

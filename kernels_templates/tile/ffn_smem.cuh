@@ -43,7 +43,8 @@ struct FfnSmem {
 
   // Where CTAs split k of phase 2 the rings, idle by then, receive their sums: of a pass's
   // fragments each CTA finishes an equal part.
-  static_assert((Down::kKCtas - 1) * Down::kPassBytes / Down::kKCtas <= kIntermediate,
+  static constexpr int kReceivedBytes = (Down::kKCtas - 1) * Down::kPassBytes / Down::kKCtas;
+  static_assert(kReceivedBytes <= kIntermediate,
                 "sums_fit: the rings are smaller than the sums that they receive");
 
   // A tile of 64 rows at the end of a slot may read past it; what it reads is dropped, but must be
