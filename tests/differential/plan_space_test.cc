@@ -134,9 +134,11 @@ TEST(SmallProblemsTest, HavePlansOfEveryKind) {
     EXPECT_TRUE(kinds.contains({Scope::kDsm, MmaRows::kWeights, 1, multicasts})) << multicasts;
   for (const MmaRows rows : {MmaRows::kWeights, MmaRows::kTokens}) {
     EXPECT_TRUE(kinds.contains({Scope::kGrid, rows, 1, false})) << ToString(rows);
-    for (const int k_ctas : {2, 4, 8})
+    for (const int k_ctas : {2, 4})
       EXPECT_TRUE(kinds.contains({Scope::kGrid, rows, k_ctas, true})) << ToString(rows) << k_ctas;
   }
+  // With weights in rows eight CTAs need more than 64 output rows each, too many for this test.
+  EXPECT_TRUE(kinds.contains({Scope::kGrid, MmaRows::kTokens, 8, true}));
   EXPECT_TRUE(kinds.contains({Scope::kGrid, MmaRows::kWeights, 2, false}));
 }
 
