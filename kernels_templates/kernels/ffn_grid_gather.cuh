@@ -1,6 +1,7 @@
 // Dataflow "grid gather" of the ffn kernel: see src/plan/fusion_plan.h. h goes through L2 behind a
-// grid barrier, which only the activation producer waits for: the weight stream runs on. Every CTA
-// makes whole outputs.
+// grid barrier, which only the activation producer waits for: the weight stream runs on. A CTA
+// makes whole outputs, or, where k of phase 2 is split over a cluster, partial sums that the
+// cluster adds.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 
@@ -40,7 +41,8 @@ struct GridGatherFlow {
     ActivationReader<Plan> activations(cta.activations, cta.rank);
     MakeSlice(weights, activations, warp / 4);
     gather.Arrive();
-    // Unless phase 2 is multicast, nobody arrives here or writes here after this unseen by us.
+    // From here on peers write to this CTA, or arrive at its barriers, only what it waits for
+    // itself; unless phase 2 is multicast: then the last releases of slots come unseen.
     if constexpr (!Down::kMulticasts) ptx::ClusterArrive();
     if constexpr (Plan::kHasNorm) cta.rows.Wait();
     const auto share = WarpgroupShare::template Of<Down>(warp / 4);
