@@ -5,8 +5,8 @@
 // and no other. One pass. The sums lie in the rings, idle once a CTA has multiplied all it has.
 //
 // Memory-model rule (stores to a peer's shared memory): __syncwarp, then one release at cluster
-// scope on the peer's barrier; the owner's acquire at cluster scope. The same the other way for what
-// the owner's tensor cores have read before.
+// scope on the peer's barrier; the owner's acquire at cluster scope. The same the other way for
+// what the owner's tensor cores have read before.
 //   space: one arrival of each consumer warp of each other CTA once its instructions are complete;
 //   received[warp]: one arrival of that warp of each other CTA after its stores; both one phase a
 //   launch.
@@ -62,7 +62,8 @@ struct DsmReduceScatter {
   // Where the owner of `unit` keeps the sums of part `from`.
   __device__ __forceinline__ u32 Place(u32 unit, u32 from) const {
     const u32 slot = from < Owner(unit) ? from : from - 1;
-    return sums_of_peers + (slot * kPartUnits + unit / kParts) * kUnitBytes + outputs.lane * kFragmentBytes;
+    return sums_of_peers + (slot * kPartUnits + unit / kParts) * kUnitBytes +
+           outputs.lane * kFragmentBytes;
   }
 
   // A warp's sums to the CTAs that finish them.

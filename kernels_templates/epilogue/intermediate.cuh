@@ -63,13 +63,13 @@ __device__ __forceinline__ void StoreTokenStrips(const FfnParams& params, const 
       const u32 row = first_row + block * 8 + lane % 4 * 2;
       const UpBiases even = LoadUpBiases<Plan>(params, row);
       const UpBiases odd = LoadUpBiases<Plan>(params, row + 1);
-      const u32 upper = ptx::Pack<Plan::kDType>(IntermediateValue<Plan>(sums, tile, 4 * block, even),
-                                                IntermediateValue<Plan>(sums, tile, 4 * block + 1, odd));
+      const u32 upper =
+          ptx::Pack<Plan::kDType>(IntermediateValue<Plan>(sums, tile, 4 * block, even),
+                                  IntermediateValue<Plan>(sums, tile, 4 * block + 1, odd));
       const u32 lower =
           ptx::Pack<Plan::kDType>(IntermediateValue<Plan>(sums, tile, 4 * block + 2, even),
                                   IntermediateValue<Plan>(sums, tile, 4 * block + 3, odd));
-      const u32 address =
-          slice + block * FfnSmem<Plan>::kGranuleBytes + (token + lane % 16) * 16;
+      const u32 address = slice + block * FfnSmem<Plan>::kGranuleBytes + (token + lane % 16) * 16;
       ptx::StoreMatrix(address, upper, lower);
     }
   }

@@ -17,9 +17,9 @@ template <typename Plan>
 struct Outputs {
   using Phase = DownPhase<Plan>;
   using Workspace = FfnWorkspace<Plan>;
-  // A strip is the 16 wgmma rows of one warp in one tile of one pass: output rows, or tokens. A unit
-  // is a strip's fragments for a block of 8 columns, tokens or output rows: 32 lanes x 16 bytes.
-  // Units of a pass are numbered block * kPassStrips + strip.
+  // A strip is the 16 wgmma rows of one warp in one tile of one pass: output rows, or tokens. A
+  // unit is a strip's fragments for a block of 8 columns, tokens or output rows: 32 lanes x 16
+  // bytes. Units of a pass are numbered block * kPassStrips + strip.
   static constexpr int kWarps = Phase::kRowWarpgroups * 4;
   static constexpr int kBlocks = Phase::kBlocks;
   static constexpr int kPassStrips = Phase::kTiles * kWarps;

@@ -1,6 +1,6 @@
 // One pass of a matrix phase, as one consumer warpgroup runs it: weights or tokens are wgmma's M
-// operand (tiles of 64 rows), the others its N. One slot's instructions stay in flight while the next slot's
-// are issued; a slot is freed when its group has finished.
+// operand (tiles of 64 rows), the others its N. One slot's instructions stay in flight while the
+// next slot's are issued; a slot is freed when its group has finished.
 //   Streamed: the activation comes through a ring beside the weights (x; h of grid gather).
 //   Chunk: the activation lies in shared memory as a whole (h of dsm gather).
 #ifndef FUSEBOX_KERNELS_TEMPLATES_MMA_PHASE_PASS_CUH_
@@ -36,8 +36,8 @@ struct RingReader {
 template <typename Plan>
 using WeightReader = RingReader<WeightRing<Plan>, Plan::kRingSlots>;
 
-// Where a phase's activations are multicast, a slot is free to be filled when all that share it have
-// freed theirs: each warp arrives at every one's barrier.
+// Where a phase's activations are multicast, a slot is free to be filled when all that share it
+// have freed theirs: each warp arrives at every one's barrier.
 template <typename Plan>
 struct ActivationReader : RingReader<ActivationRing<Plan>, Plan::kActivationSlots> {
   u32 rank;  // in the cluster
@@ -101,8 +101,8 @@ __device__ __forceinline__ u64 DescribeWeights(u32 box, u32 tile, u32 step) {
 // Weights in rows: all tiles' and matrices' instructions of one k16 step, `step` of the slot at
 // `weight_slot` with the activation operand `b`.
 template <typename Plan, typename Phase>
-__device__ __forceinline__ void IssueStep(Accumulators<Phase>& sums, u32 weight_slot,
-                                          u32 step, u64 b, u32 row_group, bool accumulate) {
+__device__ __forceinline__ void IssueStep(Accumulators<Phase>& sums, u32 weight_slot, u32 step,
+                                          u64 b, u32 row_group, bool accumulate) {
   constexpr u32 kStepsPerBox = kBoxK / kWgmmaK;
   constexpr auto kMajor =
       Plan::kLayout == WeightLayout::kInOut ? ptx::AMajor::kRows : ptx::AMajor::kK;
@@ -188,9 +188,8 @@ __device__ __forceinline__ void RunStreamedPass(Accumulators<Phase>& sums,
 
 // One slot of a chunk pass: kSteps k16 steps from column `column` of the chunk.
 template <typename Plan, int kSteps>
-__device__ __forceinline__ void IssueChunkSlot(Accumulators<DownPhase<Plan>>& sums,
-                                               u32 weight_slot, u32 chunk, int column,
-                                               u32 row_group) {
+__device__ __forceinline__ void IssueChunkSlot(Accumulators<DownPhase<Plan>>& sums, u32 weight_slot,
+                                               u32 chunk, int column, u32 row_group) {
   using Smem = FfnSmem<Plan>;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {

@@ -36,8 +36,9 @@ __device__ __forceinline__ void TensorLoad2d(u32 destination, const TensorMap& m
       : "memory");
 }
 
-// The same to this address of every CTA of the cluster whose rank's bit is set in `peers`, completing
-// each one's barrier at the address of `barrier` (PTX ISA 9.7.9.27.1.2, .multicast::cluster).
+// The same to this address of every CTA of the cluster whose rank's bit is set in `peers`,
+// completing each one's barrier at the address of `barrier` (PTX ISA 9.7.9.27.1.2,
+// .multicast::cluster).
 __device__ __forceinline__ void TensorLoad2dMulticast(u32 destination, const TensorMap& map,
                                                       int column, int row, u32 barrier, u16 peers) {
   asm volatile(

@@ -47,10 +47,10 @@ __device__ __forceinline__ void MbarrierArriveCluster(u32 peer_barrier) {
 // The same without order: for what the async proxy has read, whose end this warp has waited for.
 // A release would first wait for all its generic accesses, at each slot.
 __device__ __forceinline__ void MbarrierArriveRelaxed(u32 peer_barrier, u32 arrivals) {
-  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
-                   peer_barrier),
-               "r"(arrivals)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(peer_barrier),
+      "r"(arrivals)
+      : "memory");
 }
 
 // MbarrierTryWait with acquire at cluster scope.

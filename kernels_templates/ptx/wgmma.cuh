@@ -58,10 +58,10 @@ __device__ void Wgmma(float (&d)[kColumns / 2], u64 a, u64 b, u32 accumulate);
                  : __VA_ARGS__                                                                 \
                  : "l"(a), "l"(b), "r"(accumulate));                                           \
   }
-#define FUSEBOX_WGMMA(...)                                                            \
-  FUSEBOX_WGMMA_ONE(DType::kBf16, "bf16.bf16", AMajor::kK, "0", __VA_ARGS__)          \
-  FUSEBOX_WGMMA_ONE(DType::kBf16, "bf16.bf16", AMajor::kRows, "1", __VA_ARGS__)       \
-  FUSEBOX_WGMMA_ONE(DType::kFp16, "f16.f16", AMajor::kK, "0", __VA_ARGS__)            \
+#define FUSEBOX_WGMMA(...)                                                      \
+  FUSEBOX_WGMMA_ONE(DType::kBf16, "bf16.bf16", AMajor::kK, "0", __VA_ARGS__)    \
+  FUSEBOX_WGMMA_ONE(DType::kBf16, "bf16.bf16", AMajor::kRows, "1", __VA_ARGS__) \
+  FUSEBOX_WGMMA_ONE(DType::kFp16, "f16.f16", AMajor::kK, "0", __VA_ARGS__)      \
   FUSEBOX_WGMMA_ONE(DType::kFp16, "f16.f16", AMajor::kRows, "1", __VA_ARGS__)
 
 // The accumulators of N columns, as the instruction's text names them and as operands: those of 8

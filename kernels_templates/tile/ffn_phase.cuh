@@ -11,8 +11,8 @@ namespace fusebox {
 enum class Edge { kDsmGather, kGridGather };
 
 // Which operand has the rows of wgmma, 64 of them an instruction; the other one's lines are its
-// columns, any multiple of 8 up to 256. Weights: few tokens waste nothing. Tokens: a gate row and an
-// up row need no tile of 64 of their own.
+// columns, any multiple of 8 up to 256. Weights: few tokens waste nothing. Tokens: a gate row and
+// an up row need no tile of 64 of their own.
 enum class MmaRows { kWeights, kTokens };
 
 // How weight matrices lie in memory: a row for each output, or a row for each input.
@@ -29,6 +29,7 @@ constexpr int kTileBytes = kWgmmaRows * kBoxRowBytes;
 template <typename Plan, int kMatricesOf, int kRowsOf, int kPassesOf, int kKPerSlotOf,
           int kKWarpgroupsOf, int kKCtasOf, int kKOf>
 struct FfnPhase {
+  static_assert(kRowsOf % 8 == 0, "rows of a pass must be a multiple of 8, a swizzle atom");
   static constexpr int kMatrices = kMatricesOf;  // gate and up, or one
   static constexpr int kRowsPerPass = kRowsOf;
   static constexpr int kPasses = kPassesOf;
@@ -36,7 +37,7 @@ struct FfnPhase {
   static constexpr int kKPerSlot = kKPerSlotOf;
   static constexpr int kKWarpgroups = kKWarpgroupsOf;
   static constexpr int kKCtas = kKCtasOf;  // CTAs of a cluster that split k, neighbours in rank
-  static constexpr int kK = kKOf;  // k elements of a pass of one CTA, zero fill included
+  static constexpr int kK = kKOf;          // k elements of a pass of one CTA, zero fill included
   // CTAs of a cluster that multiply the same part of the activation.
   static constexpr int kSharers = Plan::kClusterSize / kKCtas;
   static constexpr bool kMulticasts = Plan::kActivationMulticast && kSharers > 1;
@@ -49,7 +50,7 @@ struct FfnPhase {
   static constexpr int kTiles = CeilDiv(kRowTiles, kRowWarpgroups);
   // Blocks of 8 wgmma columns: of the tokens, or of a matrix's weights.
   static constexpr int kBlocks = (kTokensAreRows ? kRowsPerPass : Plan::kTokenTile) / 8;
-  static constexpr int kBoxBytes = kRowsPerPass * kBoxRowBytes;      // 64 k elements of a matrix
+  static constexpr int kBoxBytes = kRowsPerPass * kBoxRowBytes;  // 64 k elements of a matrix
   static constexpr int kSlotBytes = kMatrices * kBoxBytes * (kKPerSlot / kBoxK);
   // Fp32 sums of a pass.
   static constexpr int kPassBytes =

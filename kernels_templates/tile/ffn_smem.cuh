@@ -33,7 +33,7 @@ struct FfnSmem {
   static constexpr int kRingBarriers = 2 * Plan::kRingSlots;
   static constexpr int kActivationBarriers = 2 * Plan::kActivationSlots;
   // Dsm gather: h, stored[passes - 1]. Where CTAs split k: space, received[warps with sums].
-  static constexpr int kEdgeBarriers = !kGrid              ? Plan::kDownPasses
+  static constexpr int kEdgeBarriers = !kGrid             ? Plan::kDownPasses
                                        : Down::kKCtas > 1 ? 1 + Down::kRowWarpgroups * 4
                                                           : 0;
   static constexpr int kNumBarriers =
@@ -41,9 +41,10 @@ struct FfnSmem {
   // With slack to align the base.
   static constexpr int kTotal = kBarriers + kNumBarriers * 8 + kSmemAlignment;
 
-  // Where CTAs split k of phase 2 the rings, idle by then, receive their sums: of a pass's fragments
-  // each CTA finishes an equal part.
-  static_assert((Down::kKCtas - 1) * Down::kPassBytes / Down::kKCtas <= kIntermediate,
+  // Where CTAs split k of phase 2 the rings, idle by then, receive their sums: of a pass's
+  // fragments each CTA finishes an equal part.
+  static constexpr int kReceivedBytes = (Down::kKCtas - 1) * Down::kPassBytes / Down::kKCtas;
+  static_assert(kReceivedBytes <= kIntermediate,
                 "sums_fit: the rings are smaller than the sums that they receive");
 
   // A tile of 64 rows at the end of a slot may read past it; what it reads is dropped, but must be

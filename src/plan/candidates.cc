@@ -14,8 +14,8 @@ constexpr std::array<int, 3> kActivationDepths = {16, 8, 4};  // slots the weigh
 constexpr std::array<int, 3> kKibInFlight = {64, 96, 128};    // of weights, each CTA, about
 constexpr std::array<int, 2> kPatienceCycles = {0, 50000};    // 28 us: no wait reaches it
 constexpr int kMaxKCtas = 8;  // strips of 16 rows of two tiles: what each of the CTAs can finish
-constexpr std::array<int, 2> kKSharers = {1, 2};              // of the two consumer warpgroups
-constexpr int kMulticastTile = 64;  // below it activations are few beside the weights
+constexpr std::array<int, 2> kKSharers = {1, 2};  // of the two consumer warpgroups
+constexpr int kMulticastTile = 64;                // below it activations are few beside the weights
 constexpr int kConsumerWarpgroups = 2;  // four were measured 15 % and more behind the best of two
 constexpr int kMaxRingSlots = 32;       // two barriers each; by then a slot is below 8 KiB
 
@@ -235,7 +235,8 @@ void VisitGridGather(const FfnProblem& problem, int token_tile, const DeviceSpec
                     .edge_scope = Scope::kGrid};
     for (const MmaRows mma_rows : MmaRowsOptions(problem, token_tile)) {
       plan.mma_rows = mma_rows;
-      for (int k_ctas : KCtasOptions(problem, size)) VisitGrid(plan, resident, k_ctas, device, visit);
+      for (int k_ctas : KCtasOptions(problem, size))
+        VisitGrid(plan, resident, k_ctas, device, visit);
     }
   }
 }

@@ -96,10 +96,9 @@ absl::Status CountCta(const FusionPlan& plan, CtaPlace place, const CtaWork& wor
   const int64_t slot_bytes = FootprintOf(plan).slot_bytes;
   // What the CTA multiplies of h in phase 2.
   const int64_t h_begin = plan.gathers_over_grid() ? 0 : place.cluster * plan.chunk_rows();
-  const int64_t h_end =
-      plan.gathers_over_grid()
-          ? int64_t{place.rank % plan.down.k_ctas + 1} * plan.down_k_part()
-          : h_begin + plan.down_k();
+  const int64_t h_end = plan.gathers_over_grid()
+                            ? int64_t{place.rank % plan.down.k_ctas + 1} * plan.down_k_part()
+                            : h_begin + plan.down_k();
   for (const auto* phase : {&work.up, &work.down}) {
     const int64_t operand_base = phase == &work.down ? h_begin : 0;
     const int64_t matrices = phase == &work.down ? 1 : plan.problem.num_up_matrices();

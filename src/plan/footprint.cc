@@ -84,9 +84,9 @@ Footprint FootprintOf(const FusionPlan& plan) {
   f.scratch_offset = f.exchange_offset + f.exchange_bytes;
   f.scratch_bytes = has_norm ? kScratchBytes : 0;
   f.barrier_offset = f.scratch_offset + f.scratch_bytes;
-  f.barrier_bytes = (2 * plan.ring_slots + 2 * plan.activation_slots + EdgeBarriers(plan) +
-                     (has_norm ? 1 : 0)) *
-                    kBarrierBytes;
+  f.barrier_bytes =
+      (2 * plan.ring_slots + 2 * plan.activation_slots + EdgeBarriers(plan) + (has_norm ? 1 : 0)) *
+      kBarrierBytes;
   f.total_bytes = f.barrier_offset + f.barrier_bytes + kSmemAlignment;
   return f;
 }
@@ -95,8 +95,7 @@ RegisterSplit SplitRegisters(const FusionPlan& plan) {
   if (plan.token_tile < kSplitTokenTile) return {};
   const int warpgroups = plan.consumer_warpgroups + 1;
   const int launched = kRegistersPerSm / plan.threads() / kRegisterGranule * kRegisterGranule;
-  const int producer =
-      plan.gathers_over_grid() ? kProducerRegisters : kCombiningProducerRegisters;
+  const int producer = plan.gathers_over_grid() ? kProducerRegisters : kCombiningProducerRegisters;
   const int consumer = (launched * warpgroups - producer) / plan.consumer_warpgroups /
                        kRegisterGranule * kRegisterGranule;
   if (consumer <= launched) return {};

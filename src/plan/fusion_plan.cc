@@ -91,8 +91,7 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .cluster_size = ReadCount(json, "cluster_size", 64),
       .num_clusters = ReadCount(json, "num_clusters", 4096),
       .consumer_warpgroups = ReadCount(json, "consumer_warpgroups", 16),
-      .mma_rows =
-          ReadEnum(json, "mma_rows", std::array{MmaRows::kWeights, MmaRows::kTokens}),
+      .mma_rows = ReadEnum(json, "mma_rows", std::array{MmaRows::kWeights, MmaRows::kTokens}),
       .ring_slots = ReadCount(json, "ring_slots", 4096),
       .slots_in_flight = ReadCount(json, "slots_in_flight", 4096),
       .activation_slots = ReadCount(json, "activation_slots", 4096),
@@ -101,9 +100,9 @@ absl::StatusOr<FusionPlan> FusionPlan::FromJson(std::string_view text) {
       .edge_scope =
           ReadEnum(json, "edge.scope", std::array{Scope::kSmem, Scope::kDsm, Scope::kGrid}),
       .edge_collective = ReadEnum(json, "edge.collective", std::array{Collective::kGather}),
-      .combine = ReadEnum(json, "combine",
-                          std::array{Combine::kNone, Combine::kOrderedPartials,
-                                     Combine::kDsmReduceScatter}),
+      .combine = ReadEnum(
+          json, "combine",
+          std::array{Combine::kNone, Combine::kOrderedPartials, Combine::kDsmReduceScatter}),
       .activation_multicast = json.Integer("activation_multicast", 0, 1) == 1,
       .combine_patience_cycles =
           static_cast<int>(json.Integer("combine_patience_cycles", 0, 1'000'000))};
@@ -129,9 +128,7 @@ std::string FusionPlan::Summary() const {
       ToString(edge_scope), "_", ToString(edge_collective));
 }
 
-std::string_view ToString(MmaRows rows) {
-  return rows == MmaRows::kWeights ? "weights" : "tokens";
-}
+std::string_view ToString(MmaRows rows) { return rows == MmaRows::kWeights ? "weights" : "tokens"; }
 
 std::string_view ToString(Scope scope) {
   switch (scope) {

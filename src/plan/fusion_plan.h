@@ -12,15 +12,15 @@
 // Dataflow "grid gather": the slices of all CTAs of the grid meet in L2, behind a grid barrier, and
 // are streamed from there like x. Phase 2, combine "none": each CTA multiplies all of h with rows
 // that nobody else has. Combine "dsm reduce_scatter": down.k_ctas CTAs of a cluster, neighbours in
-// rank, have the same rows and an equal part of h each; their sums meet in shared memory, where each
-// finishes an equal part of the outputs. All CTAs must be resident at once.
+// rank, have the same rows and an equal part of h each; their sums meet in shared memory, where
+// each finishes an equal part of the outputs. All CTAs must be resident at once.
 //
-// Activation multicast: what several CTAs of a cluster multiply alike, x in phase 1 and h in phase 2,
-// each copies an equal part of, to the shared memory of all.
+// Activation multicast: what several CTAs of a cluster multiply alike, x in phase 1 and h in phase
+// 2, each copies an equal part of, to the shared memory of all.
 //
 // In FlashFuser's words: cls_m = cls_k = 1; cls_n = cluster_size (phase 1) and cls_l = cluster_size
-// (phase 2) with dsm gather; with grid gather both 1, and cls_k of phase 2 is down.k_ctas. Invariant: a plan returned by Search is legal
-// (src/plan/legality.h). A value; no threads.
+// (phase 2) with dsm gather; with grid gather both 1, and cls_k of phase 2 is down.k_ctas.
+// Invariant: a plan returned by Search is legal (src/plan/legality.h). A value; no threads.
 #ifndef FUSEBOX_SRC_PLAN_FUSION_PLAN_H_
 #define FUSEBOX_SRC_PLAN_FUSION_PLAN_H_
 
@@ -43,7 +43,8 @@ constexpr int kWgmmaRows = 64;  // rows of one wgmma's M operand
 constexpr int kWgmmaK = 16;     // k elements of one wgmma
 constexpr int kMaxWgmmaColumns = 256;
 
-// Which operand has the 64 rows of a wgmma; the other one's lines are its columns, any multiple of 8.
+// Which operand has the 64 rows of a wgmma; the other one's lines are its columns, any multiple
+// of 8.
 enum class MmaRows : int32_t { kWeights = 0, kTokens = 1 };
 enum class Scope : int32_t { kSmem = 1, kDsm = 2, kGrid = 3 };
 enum class Collective : int32_t { kGather = 1 };
@@ -74,11 +75,11 @@ struct FusionPlan {
   int num_clusters = 1;         // grid = num_clusters * cluster_size CTAs, resident at once
   int consumer_warpgroups = 2;  // plus one producer warpgroup
   MmaRows mma_rows = MmaRows::kWeights;
-  int ring_slots = 0;           // weight ring; bytes of a slot: Footprint::slot_bytes
-  int slots_in_flight = 0;      // weight slots issued and not yet landed, at most; <= ring_slots
-  int activation_slots = 0;     // activation ring; a slot holds a phase's k_per_slot for the tile
-  PhasePartition up;            // phase 1
-  PhasePartition down;          // phase 2
+  int ring_slots = 0;        // weight ring; bytes of a slot: Footprint::slot_bytes
+  int slots_in_flight = 0;   // weight slots issued and not yet landed, at most; <= ring_slots
+  int activation_slots = 0;  // activation ring; a slot holds a phase's k_per_slot for the tile
+  PhasePartition up;         // phase 1
+  PhasePartition down;       // phase 2
   Scope edge_scope = Scope::kDsm;
   Collective edge_collective = Collective::kGather;
   Combine combine = Combine::kOrderedPartials;

@@ -87,8 +87,7 @@ class PlanRun {
     if (plan.problem.residual_mode == ResidualMode::kAddBeforeNorm)
       out_.residual_out.resize(num_outputs, kQuietNan);
     for (int64_t token = 0; token < operands.tokens; ++token) PrepareRow(token);
-    const int num_partials =
-        plan.gathers_over_grid() ? plan.down.k_ctas : plan.num_clusters;
+    const int num_partials = plan.gathers_over_grid() ? plan.down.k_ctas : plan.num_clusters;
     for (int i = 0; i < num_partials; ++i) partials_.emplace_back(hidden_, tile_);
   }
 

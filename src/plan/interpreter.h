@@ -1,7 +1,7 @@
 // The plan interpreter: executes a plan on the CPU in plain loops, CTA by CTA: the norm of the
-// rows, slots of phase 1, the gather of h, passes of phase 2, partial sums added in cluster order,
-// the residual. fp32 sums, and rounding to the dtype where the kernel rounds; the order of sums
-// inside an MMA and a norm is not the kernel's. For small problems. Pure function.
+// rows, slots of phase 1, the gather of h, passes of phase 2, partial sums added in the order of
+// clusters or of k, the residual. fp32 sums, and rounding to the dtype where the kernel rounds; the
+// order of sums inside an MMA and a norm is not the kernel's. For small problems. Pure function.
 #ifndef FUSEBOX_SRC_PLAN_INTERPRETER_H_
 #define FUSEBOX_SRC_PLAN_INTERPRETER_H_
 

@@ -32,8 +32,7 @@ PhaseTraffic StreamedTraffic(const FusionPlan& plan, const PhasePartition& phase
     if (matrices * phase.rows_per_pass <= kMaxWgmmaColumns) joined = matrices;
     t.wgmma_columns = joined * phase.rows_per_pass;
   }
-  t.wgmmas =
-      t.slots * (phase.k_per_slot / kWgmmaK) * RowTilesOf(plan, phase) * matrices / joined;
+  t.wgmmas = t.slots * (phase.k_per_slot / kWgmmaK) * RowTilesOf(plan, phase) * matrices / joined;
   t.wgmma_chain = t.slots * (phase.k_per_slot / kWgmmaK / phase.k_warpgroups) *
                   TilesPerWarpgroup(plan, phase) * matrices / joined;
   t.smem_bytes =

@@ -83,15 +83,15 @@ OutputUnit UnitOf(const FusionPlan& plan, int64_t slice_begin, int pass, int uni
   const int64_t row = slice_begin + int64_t{pass} * plan.down.rows_per_pass + in_pass;
   const int64_t rows_left =
       std::min(plan.down.rows_per_pass - in_pass, plan.problem.hidden.value() - row);
-  return {.row_begin = row,
-          .num_rows =
-              std::clamp<int64_t>(rows_left, 0, tokens_are_rows ? kBlockLines : kStripLines),
-          .token_begin = tokens_are_rows ? strip : block,
-          .num_tokens = tokens_are_rows ? kStripLines : kBlockLines};
+  return {
+      .row_begin = row,
+      .num_rows = std::clamp<int64_t>(rows_left, 0, tokens_are_rows ? kBlockLines : kStripLines),
+      .token_begin = tokens_are_rows ? strip : block,
+      .num_tokens = tokens_are_rows ? kStripLines : kBlockLines};
 }
 
-// Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn; where CTAs
-// split k, one further with each block.
+// Each pass's units are dealt to the `num_sharers` CTAs with the same output rows in turn; where
+// CTAs split k, one further with each block.
 std::vector<OutputUnit> OutputUnits(const FusionPlan& plan, int64_t slice_begin, int sharer,
                                     int num_sharers) {
   const int strips = UnitsOfPass(plan) / BlocksOf(plan, plan.down);
@@ -122,8 +122,8 @@ CtaWork WorkOf(const FusionPlan& plan, CtaPlace place) {
     work.output_begin = cta / plan.down.k_ctas * plan.down.rows_per_cta();
     const int part = place.rank % plan.down.k_ctas;
     const int64_t k_begin = part * plan.down_k_part();
-    work.down = StreamedSlots(plan.down, kDown, work.output_begin, k_begin,
-                              k_begin + plan.down_k_part());
+    work.down =
+        StreamedSlots(plan.down, kDown, work.output_begin, k_begin, k_begin + plan.down_k_part());
     work.outputs = OutputUnits(plan, work.output_begin, part, plan.down.k_ctas);
   } else {
     work.output_begin = place.rank * plan.down.rows_per_cta();

@@ -39,9 +39,10 @@ struct WeightSlot {
   std::vector<WeightBox> boxes;
 };
 
-// 16 output rows x 8 tokens, or 8 x 16 where tokens are wgmma's rows, that one CTA writes. Where CTAs split k each writes its own. With ordered partials the CTAs of a rank share the
-// rank's: here a unit's owner sums it over the clusters; in the kernel it may be whichever CTA of
-// the rank arrives last.
+// 16 output rows x 8 tokens, or 8 x 16 where tokens are wgmma's rows, that one CTA writes. Where
+// CTAs split k each writes its own. With ordered partials the CTAs of a rank share the rank's: here
+// a unit's owner sums it over the clusters; in the kernel it may be whichever CTA of the rank
+// arrives last.
 struct OutputUnit {
   int64_t row_begin = 0;
   int64_t num_rows = 0;  // fewer where a pass or the matrix ends; 0: padding

@@ -1,5 +1,6 @@
-// Legal plans of a problem, thinned so that every kind of plan stays: plans are sorted into strata
-// by what makes kernels differ, and taken from the strata in turn. Deterministic.
+// Legal plans of a problem, thinned so that every kind of plan stays: plans are sorted by what
+// makes kernels differ, first into kinds, these into strata, and taken from them in turn.
+// Deterministic.
 #ifndef FUSEBOX_TESTS_KERNELS_PLAN_SAMPLE_H_
 #define FUSEBOX_TESTS_KERNELS_PLAN_SAMPLE_H_
 
@@ -23,25 +24,47 @@ inline std::vector<FusionPlan> LegalPlans(const FfnProblem& problem, int token_t
   return legal;
 }
 
-// At most `max_plans` of them.
+// The first of each list, then the second of each, and so on: at most `max_plans`, of more lists
+// than that evenly spaced ones.
+template <typename Key>
+std::vector<FusionPlan> InTurn(const std::map<Key, std::vector<FusionPlan>>& lists,
+                               size_t max_plans) {
+  std::vector<const std::vector<FusionPlan>*> in_order;
+  for (const auto& [key, members] : lists) in_order.push_back(&members);
+  const size_t num_lists = std::min(in_order.size(), max_plans);
+  std::vector<FusionPlan> taken;
+  for (size_t round = 0, before = 1; taken.size() < max_plans && before > 0; ++round) {
+    before = 0;
+    for (size_t i = 0; i < num_lists && taken.size() < max_plans; ++i) {
+      const std::vector<FusionPlan>& members = *in_order[i * in_order.size() / num_lists];
+      if (round >= members.size()) continue;
+      taken.push_back(members[round]);
+      ++before;
+    }
+  }
+  return taken;
+}
+
+// At most `max_plans` of them: kinds that differ in what moves between CTAs take turns, and within
+// each those of different shape.
 inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, size_t max_plans) {
+  const auto kind = [](const FusionPlan& plan) {
+    return std::tuple(plan.edge_scope, plan.mma_rows, plan.down.k_ctas, plan.activation_multicast);
+  };
   const auto stratum = [](const FusionPlan& plan) {
-    return std::tuple(plan.edge_scope, plan.cluster_size, plan.consumer_warpgroups,
-                      plan.up.k_warpgroups, plan.combine_patience_cycles > 0,
+    return std::tuple(plan.cluster_size, plan.consumer_warpgroups, plan.up.k_warpgroups,
+                      plan.combine_patience_cycles > 0,
                       plan.slots_in_flight<plan.ring_slots, plan.up.passes> 1, plan.down.passes > 1,
                       plan.down.k_warpgroups, plan.num_clusters > 1, plan.up.rows_per_pass > 64,
                       plan.up.rows_per_pass % 16, plan.down.rows_per_pass > 64,
                       plan.down.rows_per_pass % 16, plan.up.k_per_slot, plan.down.k_per_slot);
   };
-  std::map<decltype(stratum(plans.front())), std::vector<FusionPlan>> strata;
-  for (const FusionPlan& plan : plans) strata[stratum(plan)].push_back(plan);
-  std::vector<FusionPlan> taken;
-  for (size_t round = 0; taken.size() < std::min(max_plans, plans.size()); ++round) {
-    for (const auto& [key, members] : strata) {
-      if (round < members.size() && taken.size() < max_plans) taken.push_back(members[round]);
-    }
-  }
-  return taken;
+  using Strata = std::map<decltype(stratum(plans.front())), std::vector<FusionPlan>>;
+  std::map<decltype(kind(plans.front())), Strata> strata;
+  for (const FusionPlan& plan : plans) strata[kind(plan)][stratum(plan)].push_back(plan);
+  std::map<decltype(kind(plans.front())), std::vector<FusionPlan>> kinds;
+  for (const auto& [key, of_kind] : strata) kinds[key] = InTurn(of_kind, plans.size());
+  return InTurn(kinds, max_plans);
 }
 
 }  // namespace fusebox

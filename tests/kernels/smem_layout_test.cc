@@ -48,13 +48,17 @@ Constants SmemConstants(const FusionPlan& plan) {
       {"kBarriers", host.barrier_offset},
       {"kNumBarriers * 8", host.barrier_bytes},
       {"kTotal", host.total_bytes},
+      {"kReceivedBytes", ReceivedBytes(plan)},
+      {"Up::kRowTiles", RowTilesOf(plan, plan.up)},
+      {"Down::kRowTiles", RowTilesOf(plan, plan.down)},
+      {"Up::kBlocks", BlocksOf(plan, plan.up)},
+      {"Down::kBlocks", BlocksOf(plan, plan.down)},
       {"Up::kTiles", TilesPerWarpgroup(plan, plan.up)},
       {"Down::kTiles", TilesPerWarpgroup(plan, plan.down)},
       {"Up::kRowsPerCta", plan.up.rows_per_cta()},
       {"Down::kRowsPerCta", plan.down.rows_per_cta()},
       {"Up::kK", RoundUp(plan.problem.hidden.value(), plan.up.k_per_slot)},
-      {"Down::kK",
-       plan.gathers_over_grid() ? RoundUp(plan.down_k(), plan.down.k_per_slot) : plan.down_k()},
+      {"Down::kK", plan.gathers_over_grid() ? plan.down_k_part() : plan.down_k()},
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "src/plan/legality.h"
 #include "tests/plan/some_plan.h"
@@ -39,6 +40,50 @@ TEST(CandidatesTest, CoverClusterSizesPatienceAndDepthsOfTheStream) {
   EXPECT_GT(num_over_grid, 100);
   EXPECT_TRUE(in_flight.contains(3));
   EXPECT_GE(in_flight.size(), 3u);
+}
+
+// Few enough outputs that a cluster of 8 has them in one pass.
+const FfnProblem kSmall = {.hidden = DimK(1024), .intermediate = DimN(3072)};
+
+// Of the ways to serve many tokens, which tiles have which.
+TEST(CandidatesTest, SplitMulticastAndPutTokensInRowsWhereTokensAreMany) {
+  for (const int tile : kTokenTiles) {
+    std::set<int> splits;
+    std::set<MmaRows> rows_over_grid, rows_in_clusters;
+    for (const FusionPlan& plan : EnumerateCandidates(kSmall, tile, H200())) {
+      // Each copies whole groups of 8 tokens; of 64 there are not enough for 16 CTAs.
+      const bool shares = plan.cluster_size > 1 && tile % (8 * plan.cluster_size) == 0;
+      ASSERT_EQ(plan.activation_multicast, tile >= 64 && shares) << plan.Summary();
+      ASSERT_EQ(plan.up.k_ctas, 1) << plan.Summary();
+      ASSERT_EQ(plan.combine == Combine::kDsmReduceScatter, plan.down.k_ctas > 1) << plan.Summary();
+      splits.insert(plan.down.k_ctas);
+      (plan.gathers_over_grid() ? rows_over_grid : rows_in_clusters).insert(plan.mma_rows);
+    }
+    EXPECT_EQ(splits, (std::set<int>{1, 2, 4, 8})) << tile;
+    EXPECT_EQ(rows_in_clusters, std::set<MmaRows>{MmaRows::kWeights}) << tile;
+    EXPECT_EQ(rows_over_grid.contains(MmaRows::kTokens), tile >= 64) << tile;
+    EXPECT_TRUE(rows_over_grid.contains(MmaRows::kWeights)) << tile;
+  }
+}
+
+TEST(CandidatesTest, HaveLegalPlansOfEveryKindWhereTokensAreMany) {
+  std::set<std::tuple<MmaRows, int, bool>> kinds;
+  for (const FusionPlan& plan : EnumerateCandidates(kSmall, 128, H200())) {
+    if (!plan.gathers_over_grid() || !CheckLegal(plan, H200()).ok()) continue;
+    kinds.emplace(plan.mma_rows, plan.down.k_ctas, plan.activation_multicast);
+  }
+  for (const MmaRows rows : {MmaRows::kWeights, MmaRows::kTokens}) {
+    for (const int k_ctas : {2, 4, 8})
+      EXPECT_TRUE(kinds.contains({rows, k_ctas, true})) << ToString(rows) << " " << k_ctas;
+    EXPECT_TRUE(kinds.contains({rows, 1, false})) << ToString(rows);
+  }
+}
+
+TEST(CandidatesTest, KeepWeightsStoredInputMajorInRows) {
+  FfnProblem problem = SomePlan().problem;
+  problem.layout = WeightLayout::kInOut;
+  for (const FusionPlan& plan : EnumerateCandidates(problem, 128, H200()))
+    ASSERT_EQ(plan.mma_rows, MmaRows::kWeights) << plan.Summary();
 }
 
 TEST(CandidatesTest, IncludeAPlanMeasuredToBeGood) {

@@ -97,5 +97,68 @@ TEST(CoverageTest, CatchesABrokenWorkList) {
   }
 }
 
+// Tokens in wgmma's rows, and weights.
+TEST(CoverageTest, PlansThatSplitKOverCtasAreWhole) {
+  for (const MmaRows rows : {MmaRows::kTokens, MmaRows::kWeights}) {
+    for (const int k_ctas : {2, 4}) {
+      FusionPlan plan = SomeSplitPlan();
+      plan.mma_rows = rows;
+      plan.down.k_ctas = k_ctas;
+      EXPECT_TRUE(CheckCoverage(plan).ok()) << plan.Summary() << ": " << CheckCoverage(plan);
+    }
+  }
+}
+
+TEST(CoverageTest, CatchesABrokenSplitOverCtas) {
+  const struct {
+    std::string sentence;
+    std::function<void(FusionPlan&)> change;
+  } kCases[] = {
+      {"down row 0, column 0 is used 2 times", [](FusionPlan& p) { p.down.k_ctas = 8; }},
+      {"down row 4032, column 0 is used 0 times",
+       [](FusionPlan& p) { p.num_clusters = 28, p.up.rows_per_pass = 104; }},
+  };
+  for (const auto& c : kCases) {
+    FusionPlan plan = SomeSplitPlan();
+    c.change(plan);
+    EXPECT_THAT(std::string(CheckCoverage(plan).message()), HasSubstr(c.sentence));
+  }
+}
+
+TEST(CoverageTest, CatchesABrokenWorkListOfASplitOverCtas) {
+  const struct {
+    std::string sentence;
+    std::function<void(CtaWork&)> change;  // of cluster 3, rank 2: outputs 432 .. 576, k from 5504
+  } kCases[] = {
+      {"down row 432, column 5568 is used 0 times",
+       [](CtaWork& w) { w.down.erase(w.down.begin() + 1); }},
+      {"down row 432, column 0 is used 2 times",
+       [](CtaWork& w) { w.down = WorkOf(SomeSplitPlan(), {.cluster = 3, .rank = 0}).down; }},
+      {"is used 0 times", [](CtaWork& w) { w.outputs.front().num_tokens = 8; }},
+      {"is used 2 times",
+       [](CtaWork& w) { w.outputs = WorkOf(SomeSplitPlan(), {.cluster = 3, .rank = 1}).outputs; }},
+  };
+  for (const auto& c : kCases) {
+    const absl::Status status = CheckCoverage(SomeSplitPlan(), [&](CtaPlace place) {
+      CtaWork work = WorkOf(SomeSplitPlan(), place);
+      if (place.cluster == 3 && place.rank == 2) c.change(work);
+      return work;
+    });
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.sentence));
+  }
+}
+
+// 18 blocks of 8 output rows and 4 strips of 16 tokens: 72 units, 18 for each of 4 CTAs.
+TEST(CoverageTest, CtasThatSplitKFinishEqualParts) {
+  for (int rank = 0; rank < 4; ++rank) {
+    const CtaWork work = WorkOf(SomeSplitPlan(), {.cluster = 3, .rank = rank});
+    EXPECT_EQ(work.output_begin, 3 * 144);
+    EXPECT_EQ(work.outputs.size(), 18u);
+    EXPECT_EQ(work.outputs.front().num_rows, 8);
+    EXPECT_EQ(work.outputs.front().num_tokens, 16);
+    EXPECT_EQ(work.outputs.front().token_begin, 16 * rank);
+  }
+}
+
 }  // namespace
 }  // namespace fusebox

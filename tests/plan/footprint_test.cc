@@ -22,6 +22,46 @@ TEST(FootprintTest, CarvesAsTheKernelDoes) {
   EXPECT_EQ(f.total_bytes, f.barrier_offset + 240 + 1024);
 }
 
+TEST(FootprintTest, CarvesWhatASplitOverCtasNeeds) {
+  const FusionPlan plan = SomeSplitPlan();
+  const Footprint f = FootprintOf(plan);
+  EXPECT_EQ(f.slot_bytes, 2 * 96 * 128);
+  EXPECT_EQ(f.intermediate_offset, 4 * 24576 + 4 * 64 * 128);
+  EXPECT_EQ(f.intermediate_bytes, 96 * 64 * 2);
+  // Token rows: 1 tile x 2 matrices x 12 blocks of weights x 128 threads x 16 bytes.
+  EXPECT_EQ(f.exchange_bytes, 2 * 12 * 2048);
+  // Rings of 4 and 4; peers have space, and each of the 4 warps with sums has received.
+  EXPECT_EQ(f.barrier_bytes, (8 + 8 + 1 + 4) * 8);
+  FusionPlan whole = plan;
+  whole.down.k_ctas = 1;
+  whole.combine = Combine::kNone;
+  EXPECT_EQ(FootprintOf(whole).barrier_bytes, (8 + 8) * 8);
+}
+
+TEST(FootprintTest, CountsTheSumsOfPeersThatSplitK) {
+  FusionPlan plan = SomeSplitPlan();
+  EXPECT_EQ(ReceivedBytes(plan), 3 * (18 * 2048 / 4));  // a quarter of each peer's 18 blocks
+  EXPECT_EQ(PartialBytes(plan), 0);
+  EXPECT_EQ(WorkspaceBytes(plan), GatheredRowsOffset(plan) + GatheredBytes(plan));
+  plan.mma_rows = MmaRows::kWeights;  // 144 rows are 3 tiles, tokens 8 blocks
+  EXPECT_EQ(ReceivedBytes(plan), 3 * (3 * 8 * 2048 / 4));
+  plan.down.k_ctas = 1;
+  EXPECT_EQ(ReceivedBytes(plan), 0);
+}
+
+TEST(FootprintTest, TilesAndBlocksFollowTheOperandInRows) {
+  FusionPlan plan = SomeSplitPlan();
+  EXPECT_EQ(RowTilesOf(plan, plan.down), 1);
+  EXPECT_EQ(BlocksOf(plan, plan.down), 18);
+  plan.token_tile = 128;
+  EXPECT_EQ(RowTilesOf(plan, plan.down), 2);
+  EXPECT_EQ(TilesPerWarpgroup(plan, plan.down), 2);  // of the group of two that split k
+  EXPECT_EQ(BlocksOf(plan, plan.down), 18);
+  plan.mma_rows = MmaRows::kWeights;
+  EXPECT_EQ(RowTilesOf(plan, plan.down), 3);
+  EXPECT_EQ(BlocksOf(plan, plan.down), 16);
+}
+
 TEST(FootprintTest, CountsTheExchangeOfKSharers) {
   FusionPlan plan = SomePlan();
   plan.token_tile = 16;

@@ -22,18 +22,30 @@ constexpr std::string_view kSomePlanJson =
     R"("activation":"silu","form":"gated","residual_mode":"none",)"
     R"("norm":"none","rounding":"engine","up_bias":0,"down_bias":0,"layout":"out_in"},)"
     R"("token_tile":8,)"
-    R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,)"
+    R"("cluster_size":8,"num_clusters":15,"consumer_warpgroups":2,"mma_rows":"weights",)"
     R"("ring_slots":6,"slots_in_flight":3,"activation_slots":8,)"
-    R"("up":{"rows_per_pass":96,"passes":1,"k_per_slot":64,"k_warpgroups":1},)"
-    R"("down":{"rows_per_pass":256,"passes":2,"k_per_slot":64,"k_warpgroups":1},)"
+    R"("up":{"rows_per_pass":96,"passes":1,"k_per_slot":64,"k_warpgroups":1,"k_ctas":1},)"
+    R"("down":{"rows_per_pass":256,"passes":2,"k_per_slot":64,"k_warpgroups":1,"k_ctas":1},)"
     R"("edge":{"scope":"dsm","collective":"gather"},)"
-    R"("combine":"ordered_partials","combine_patience_cycles":50000})";
+    R"("combine":"ordered_partials","combine_patience_cycles":50000,)"
+    R"("activation_multicast":0})";
 
 TEST(FusionPlanTest, PrintsAStableJsonAndReadsItBack) {
   EXPECT_EQ(SomePlan().ToJson(), kSomePlanJson);
   const absl::StatusOr<FusionPlan> read = FusionPlan::FromJson(kSomePlanJson);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, SomePlan());
+}
+
+TEST(FusionPlanTest, CarriesTheOtherKindThroughItsJson) {
+  const std::string text = SomeSplitPlan().ToJson();
+  for (const char* field : {R"("mma_rows":"tokens")", R"("k_ctas":4})", R"("scope":"grid")",
+                            R"("combine":"dsm_reduce_scatter")", R"("activation_multicast":1)"}) {
+    EXPECT_THAT(text, HasSubstr(field));
+  }
+  const absl::StatusOr<FusionPlan> read = FusionPlan::FromJson(text);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, SomeSplitPlan());
 }
 
 // Every variant of the op: each survives its JSON and is a plan of its own.
@@ -51,14 +63,21 @@ TEST(FusionPlanTest, CarriesEveryVariantThroughItsJsonAndFingerprint) {
 }
 
 TEST(FusionPlanTest, FieldsOfThePlanCountInTheFingerprint) {
-  const Fingerprint original = SomePlan().PlanFingerprint();
-  EXPECT_EQ(SomePlan().PlanFingerprint(), original);
-  FusionPlan plan = SomePlan();
-  plan.activation_slots = 4;
-  EXPECT_NE(plan.PlanFingerprint(), original);
-  plan = SomePlan();
-  plan.down.k_per_slot = 128;
-  EXPECT_NE(plan.PlanFingerprint(), original);
+  void (*const kChanges[])(FusionPlan&) = {
+      [](FusionPlan& p) { p.activation_slots = 4; },
+      [](FusionPlan& p) { p.down.k_per_slot = 128; },
+      [](FusionPlan& p) { p.down.k_ctas = 2; },
+      [](FusionPlan& p) { p.mma_rows = MmaRows::kTokens; },
+      [](FusionPlan& p) { p.activation_multicast = true; },
+      [](FusionPlan& p) { p.combine = Combine::kDsmReduceScatter; },
+  };
+  std::set<std::string> fingerprints = {SomePlan().PlanFingerprint().ToHex()};
+  EXPECT_TRUE(fingerprints.contains(SomePlan().PlanFingerprint().ToHex()));
+  for (const auto& change : kChanges) {
+    FusionPlan plan = SomePlan();
+    change(plan);
+    EXPECT_TRUE(fingerprints.insert(plan.PlanFingerprint().ToHex()).second) << plan.ToJson();
+  }
 }
 
 TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
@@ -76,6 +95,15 @@ TEST(FusionPlanTest, RefusesWhatIsNoPlan) {
        "plan: problem.activation is \"swish\"; accepted: silu, gelu_erf, relu, gelu_tanh, "
        "relu_squared, gelu_new"},
       {"\"dsm\"", "\"warp\"", "plan: edge.scope is \"warp\"; accepted: smem, dsm, grid"},
+      {"\"mma_rows\":\"weights\",", "", "plan: mma_rows is missing"},
+      {"\"weights\"", "\"columns\"", "plan: mma_rows is \"columns\"; accepted: weights, tokens"},
+      {",\"k_ctas\":1", "", "plan: up.k_ctas is missing"},
+      {"\"k_ctas\":1", "\"k_ctas\":0", "plan: up.k_ctas is 0; accepted: 1 to 64"},
+      {"\"ordered_partials\"", "\"atomics\"",
+       "plan: combine is \"atomics\"; accepted: none, ordered_partials, dsm_reduce_scatter"},
+      {",\"activation_multicast\":0", "", "plan: activation_multicast is missing"},
+      {"\"activation_multicast\":0", "\"activation_multicast\":2",
+       "plan: activation_multicast is 2; accepted: 0 to 1"},
       {"\"op\":\"ffn\"", "\"op\":\"attention_block\"",
        "plan: problem.op is \"attention_block\"; accepted: ffn"},
       {"11008", "11010", "dim_granule: intermediate 11010 is not a multiple of 8 elements"},
@@ -108,6 +136,9 @@ TEST(FusionPlanTest, SummarisesInOneLine) {
   plan.up.k_warpgroups = 2;
   plan.combine_patience_cycles = 0;
   EXPECT_EQ(plan.Summary(), "c8x15 t8 up1x96x64/2 down2x256x64 wg2 ring6/3+8 dsm_gather");
+  EXPECT_EQ(
+      SomeSplitPlan().Summary(),
+      "c4x29 t64 up1x96x64/2 down1x144x64/2/c4 wg2 ring4/4+4 token_rows multicast grid_gather");
 }
 
 }  // namespace

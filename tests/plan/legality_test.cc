@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "tests/plan/some_plan.h"
 
@@ -13,13 +14,42 @@ namespace fusebox {
 namespace {
 
 TEST(LegalityTest, AcceptsThePlanThatTheOthersAreMadeFrom) {
-  EXPECT_TRUE(CheckLegal(SomePlan(), H200()).ok()) << CheckLegal(SomePlan(), H200());
+  for (const FusionPlan& plan : {SomePlan(), SomeSplitPlan()})
+    EXPECT_TRUE(CheckLegal(plan, H200()).ok()) << CheckLegal(plan, H200());
+}
+
+// Each of the three ways to serve many tokens stands alone.
+TEST(LegalityTest, AcceptsSplitsMulticastAndTokenRowsApart) {
+  void (*const kChanges[])(FusionPlan&) = {
+      [](FusionPlan& p) { p.mma_rows = MmaRows::kWeights; },
+      [](FusionPlan& p) { p.activation_multicast = false; },
+      [](FusionPlan& p) { p.down.rows_per_pass = 72, p.down.k_ctas = 2; },
+      [](FusionPlan& p) {
+        p.down = {.rows_per_pass = 40, .k_per_slot = 64, .k_warpgroups = 2};
+        p.combine = Combine::kNone;
+      },
+  };
+  for (const auto& change : kChanges) {
+    FusionPlan plan = SomeSplitPlan();
+    change(plan);
+    EXPECT_TRUE(CheckLegal(plan, H200()).ok()) << CheckLegal(plan, H200());
+  }
 }
 
 struct RuleCase {
   std::string sentence;  // "rule: sentence"
   std::function<void(FusionPlan&)> change;
 };
+
+std::string SplitSentence(int up_ctas, int down_ctas, int cluster_size) {
+  return absl::StrCat("k_ctas: k split over ", up_ctas, " (up) and ", down_ctas,
+                      " (down) CTAs with combine dsm_reduce_scatter: phase 1 is not split; phase 2 "
+                      "is with dsm_reduce_scatter alone, in one pass, by a divisor of the "
+                      "cluster's ",
+                      cluster_size,
+                      " CTAs and of a pass's 4 strips of 16 wgmma rows, with k left "
+                      "for each");
+}
 
 // One case a rule at least: the change breaks that rule first.
 std::vector<RuleCase> RuleCases() {
@@ -31,8 +61,14 @@ std::vector<RuleCase> RuleCases() {
       {"cluster_fits: a cluster of 6 CTAs cannot be launched; sizes are 1, 2, 4, 8, 16",
        [](FusionPlan& p) { p.cluster_size = 6; }},
       {"exchange_reachable: the edge grid gather with combine ordered_partials has no kernel; h is "
-       "gathered through dsm, with ordered_partials, or over the grid, with none",
+       "gathered through dsm, with ordered_partials, or over the grid, with none or "
+       "dsm_reduce_scatter",
        [](FusionPlan& p) { p.edge_scope = Scope::kGrid; }},
+      {"exchange_reachable: the edge dsm gather with combine dsm_reduce_scatter has no kernel; h "
+       "is "
+       "gathered through dsm, with ordered_partials, or over the grid, with none or "
+       "dsm_reduce_scatter",
+       [](FusionPlan& p) { p.combine = Combine::kDsmReduceScatter; }},
       {"phase_split: phase 1 in 2 passes and phase 2 with 1 warpgroups to a slot's k: with dsm "
        "gather each can only be 1",
        [](FusionPlan& p) { p.up.passes = 2; }},
@@ -78,6 +114,63 @@ std::vector<RuleCase> RuleCases() {
        "most "
        "4 are possible, the sharers must divide them and a slot's 4 and 4 k steps",
        [](FusionPlan& p) { p.up.k_warpgroups = 4; }},
+      {"mma_rows: wgmma's rows cannot be tokens for a token tile of 8 with edge dsm and layout "
+       "out_in: tokens can with a grid edge and layout out_in, where each of the row groups has "
+       "whole tiles of 64",
+       [](FusionPlan& p) { p.mma_rows = MmaRows::kTokens; }},
+      {"mma_rows: wgmma's rows cannot be tokens for a token tile of 64 with edge grid and layout "
+       "in_out: tokens can with a grid edge and layout out_in, where each of the row groups has "
+       "whole tiles of 64",
+       [](FusionPlan& p) {
+         p = SomeSplitPlan();
+         p.problem.layout = WeightLayout::kInOut;
+         p.num_clusters = 22;
+         p.up.rows_per_pass = 128;
+         p.down.rows_per_pass = 192;
+       }},
+      {"mma_rows: wgmma's rows cannot be tokens for a token tile of 64 with edge grid and layout "
+       "out_in: tokens can with a grid edge and layout out_in, where each of the row groups has "
+       "whole tiles of 64",
+       [](FusionPlan& p) {
+         p = SomeSplitPlan();
+         p.up.k_warpgroups = 1;  // half a tile for each warpgroup
+       }},
+      {"multicast_reachable: activations cannot be multicast over 8 CTAs: at least 2 share them, "
+       "and each copies whole groups of 8 of the 8 tokens",
+       [](FusionPlan& p) { p.activation_multicast = true; }},
+      {"multicast_reachable: activations cannot be multicast over 1 CTAs: at least 2 share them, "
+       "and each copies whole groups of 8 of the 64 tokens",
+       [](FusionPlan& p) {
+         p = SomeSplitPlan();
+         p.cluster_size = 1;
+         p.num_clusters = 115;
+         p.down = {.rows_per_pass = 40, .k_per_slot = 64, .k_warpgroups = 2};
+         p.combine = Combine::kNone;
+       }},
+      {"k_ctas: k split over 1 (up) and 2 (down) CTAs with combine ordered_partials: phase 1 is "
+       "not split; phase 2 is with dsm_reduce_scatter alone, in one pass, by a divisor of the "
+       "cluster's 8 CTAs and of a pass's 16 strips of 16 wgmma rows, with k left for each",
+       [](FusionPlan& p) { p.down.k_ctas = 2; }},
+      {SplitSentence(2, 4, 4), [](FusionPlan& p) { (p = SomeSplitPlan()).up.k_ctas = 2; }},
+      {SplitSentence(1, 1, 4), [](FusionPlan& p) { (p = SomeSplitPlan()).down.k_ctas = 1; }},
+      {SplitSentence(1, 3, 4), [](FusionPlan& p) { (p = SomeSplitPlan()).down.k_ctas = 3; }},
+      {SplitSentence(1, 4, 4),
+       [](FusionPlan& p) {
+         p = SomeSplitPlan();
+         p.down.rows_per_pass = 72;
+         p.down.passes = 2;
+       }},
+      {SplitSentence(1, 4, 4),  // the fourth part of 192 begins at its end
+       [](FusionPlan& p) { (p = SomeSplitPlan()).problem.intermediate = DimN(192); }},
+      {SplitSentence(1, 8, 8),  // 4 strips for 8 CTAs
+       [](FusionPlan& p) {
+         p = SomeSplitPlan();
+         p.cluster_size = 8;
+         p.num_clusters = 15;
+         p.down.rows_per_pass = 256;
+         p.down.k_ctas = 8;
+         p.problem.hidden = DimK(3840);
+       }},
       {"ring_fits: rings of 2 weight and 8 activation slots are too short; at least 3 and 3 keep "
        "copies "
        "in flight; use fewer tokens a launch or tensor parallelism, or run your own path",
@@ -105,6 +198,20 @@ std::vector<RuleCase> RuleCases() {
          p.up.rows_per_pass = 8;
          p.down = {.rows_per_pass = 256, .passes = 2, .k_per_slot = 64};
          p.activation_slots = 4;
+       }},
+      {"sums_fit: sums of 114688 bytes from 7 CTAs that split k exceed the rings' 101376 bytes, "
+       "which are to receive them",
+       [](FusionPlan& p) {
+         // 136 rows are 3 tiles, which two warpgroups pad to 4, but a slot has 136.
+         p = SomeSplitPlan();
+         p.problem = {.hidden = DimK(2040), .intermediate = DimN(7680)};
+         p.token_tile = 128;
+         p.mma_rows = MmaRows::kWeights;
+         p.cluster_size = 8;
+         p.num_clusters = 15;
+         p.ring_slots = p.slots_in_flight = p.activation_slots = 3;
+         p.up = {.rows_per_pass = 64, .k_per_slot = 64};
+         p.down = {.rows_per_pass = 136, .k_per_slot = 64, .k_ctas = 8};
        }},
       {"registers_fit: a consumer thread needs about 112 registers; 640 threads leave it 96; use "
        "fewer "

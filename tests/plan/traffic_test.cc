@@ -32,6 +32,34 @@ TEST(TrafficTest, CountsWhatPartialBoxesReadTwice) {
   EXPECT_EQ(TrafficOf(plan).down.waste_bytes, 13 * 32 * 4096 * 2);
 }
 
+TEST(TrafficTest, CountsAPartOfKOfEachCtaThatSplitsIt) {
+  const Traffic traffic = TrafficOf(SomeSplitPlan());
+  EXPECT_EQ(traffic.up.hbm_bytes + traffic.down.hbm_bytes, SomeSplitPlan().problem.weight_bytes());
+  EXPECT_EQ(traffic.down.widest_cta_bytes, int64_t{144} * 2752 * 2);
+  EXPECT_EQ(traffic.down.activation_bytes, int64_t{116} * 64 * 2752 * 2);
+  EXPECT_EQ(traffic.down.slots, 43);
+  EXPECT_EQ(traffic.partial_bytes, 0);
+}
+
+TEST(TrafficTest, CountsTheColumnsOfTheOperandThatIsNotInRows) {
+  FusionPlan plan = SomeSplitPlan();
+  Traffic traffic = TrafficOf(plan);
+  EXPECT_EQ(traffic.up.wgmma_columns, 2 * 96);  // gate and up in one instruction
+  EXPECT_EQ(traffic.up.wgmmas, 64 * 4);
+  EXPECT_EQ(traffic.up.wgmma_chain, 64 * 2);  // two warpgroups split k
+  EXPECT_EQ(traffic.down.wgmma_columns, 144);
+  EXPECT_EQ(traffic.down.wgmmas, 43 * 4);
+  plan.up.rows_per_pass = 136;  // 272 columns are more than an instruction has
+  traffic = TrafficOf(plan);
+  EXPECT_EQ(traffic.up.wgmma_columns, 136);
+  EXPECT_EQ(traffic.up.wgmmas, 2 * 64 * 4);
+  plan.mma_rows = MmaRows::kWeights;
+  traffic = TrafficOf(plan);
+  EXPECT_EQ(traffic.up.wgmma_columns, 64);
+  EXPECT_EQ(traffic.up.wgmmas, 2 * 3 * 64 * 4);  // three tiles of rows of each matrix
+  EXPECT_EQ(TrafficOf(SomePlan()).down.wgmma_columns, 8);
+}
+
 // traffic.h: norms, biases and residuals are left out because small.
 TEST(TrafficTest, IsTheSameForEveryVariantOfAForm) {
   FusionPlan plan = SomePlan();
@@ -84,6 +112,21 @@ TEST(TrafficTest, AgreesWithTheWorkList) {
       const Traffic traffic = TrafficOf(plan);
       EXPECT_EQ(traffic.up.hbm_bytes + traffic.down.hbm_bytes, BytesOfWorkList(plan))
           << rows << " " << intermediate;
+    }
+  }
+}
+
+TEST(TrafficTest, AgreesWithTheWorkListWhereCtasSplitK) {
+  for (const int k_ctas : {2, 4}) {
+    for (const int64_t intermediate : {11008, 11000, 9728}) {
+      FusionPlan plan = SomeSplitPlan();
+      plan.problem.intermediate = DimN(intermediate);
+      plan.problem.hidden = DimK(3000);
+      plan.down.k_ctas = k_ctas;
+      plan.down.k_per_slot = 128;
+      const Traffic traffic = TrafficOf(plan);
+      EXPECT_EQ(traffic.up.hbm_bytes + traffic.down.hbm_bytes, BytesOfWorkList(plan))
+          << k_ctas << " " << intermediate;
     }
   }
 }

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_gelu_tanh_fp16_h1024_i2048_rms_plus_one_sandwich_t16
-// plan 5573e5314ccae051cd717e14ced05189: c4x8 t16 up1x64x64/2 down2x128x64 wg2 ring4/4+4 dsm_gather
+// plan 8f93b9fb38fbbae4346e641e86e13bd8: c4x8 t16 up1x64x64/2 down2x128x64 wg2 ring4/4+4 dsm_gather
 // reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation gelu_tanh --form gated --dtype fp16 --norm rms_plus_one --residual sandwich --tokens 16
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 4;
   static constexpr int kNumClusters = 8;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 4;
   static constexpr int kActivationSlots = 4;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 2;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 1;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
   static constexpr int kProducerRegisters = 0;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");

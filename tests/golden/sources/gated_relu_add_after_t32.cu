@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_relu_bf16_h1024_i2048_add_after_t32
-// plan 31defa8ddc115fe39c12600cf3e24140: c1x32 t32 up1x64x128/2 down8x128x64 wg2 ring3/3+3 p1000 dsm_gather
+// plan 6bba4947c9c3e4782897e26c721aeebd: c1x32 t32 up1x64x128/2 down8x128x64 wg2 ring3/3+3 p1000 dsm_gather
 // reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu --form gated --residual add_after --tokens 32
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 1;
   static constexpr int kNumClusters = 32;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 3;
   static constexpr int kSlotsInFlight = 3;
   static constexpr int kActivationSlots = 3;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 8;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 1;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 1000;
   static constexpr int kProducerRegisters = 0;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_gelu_tanh_bf16_h2304_i9216_rms_plus_one_sandwich_t128
-// plan b73dce9c4d8f657be0137194787577b2: c8x15 t128 up1x80x64 down1x24x64/2 wg2 ring4/4+3 grid_gather
+// plan f658b78a0412f0df70af401596817e2d: c8x15 t128 up1x80x64 down1x24x64/2 wg2 ring4/4+3 grid_gather
 // reproduce: fusebox plan --hidden 2304 --intermediate 9216 --activation gelu_tanh --form gated --norm rms_plus_one --residual sandwich --tokens 128
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 8;
   static constexpr int kNumClusters = 15;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 4;
   static constexpr int kActivationSlots = 3;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 1;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 2;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kGridGather;
   static constexpr int kCombinePatienceCycles = 0;
   static constexpr int kProducerRegisters = 40;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_plain_gelu_tanh_bf16_h768_i3072_layer_add_after_bias_in_out_t64
-// plan 8d2fe500bd835971189229ed0ee3433c: c4x6 t64 up2x64x128/2 down1x64x64/2 wg2 ring4/4+4 grid_gather
+// plan e2a6b740093468297fcc9815460cb001: c4x6 t64 up2x64x128/2 down1x64x64/2 wg2 ring4/4+4 grid_gather
 // reproduce: fusebox plan --hidden 768 --intermediate 3072 --activation gelu_tanh --form plain --norm layer --residual add_after --bias both --layout in_out --tokens 64
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 4;
   static constexpr int kNumClusters = 6;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 4;
   static constexpr int kActivationSlots = 4;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 1;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 2;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kGridGather;
   static constexpr int kCombinePatienceCycles = 0;
   static constexpr int kProducerRegisters = 40;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");

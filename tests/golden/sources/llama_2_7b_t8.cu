@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_gated_silu_bf16_h4096_i11008_t8
-// plan e18cfa46be4bc4f6e5dab9be2a128591: c8x15 t8 up1x96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
+// plan 42611067152147d36e23439c5e582952: c8x15 t8 up1x96x64 down2x256x64 wg2 ring6/6+8 dsm_gather
 // reproduce: fusebox plan --hidden 4096 --intermediate 11008 --activation silu --form gated --tokens 8
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 8;
   static constexpr int kNumClusters = 15;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 6;
   static constexpr int kSlotsInFlight = 6;
   static constexpr int kActivationSlots = 8;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 2;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 1;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
   static constexpr int kProducerRegisters = 0;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");

@@ -1,5 +1,5 @@
 // Fusebox kernel ffn_plain_relu_squared_bf16_h1024_i2048_layer_add_before_norm_bias_fused_t8
-// plan a8b37c789cdd4e96f3e89b222a907409: c8x4 t8 up1x64x128 down1x128x64 wg2 ring4/4+4 dsm_gather
+// plan 1a3ab5d7ba557706a43352512c972a0d: c8x4 t8 up1x64x128 down1x128x64 wg2 ring4/4+4 dsm_gather
 // reproduce: fusebox plan --hidden 1024 --intermediate 2048 --activation relu_squared --form plain --norm layer --residual add_before_norm --bias both --rounding fused --tokens 8
 #include "kernels_templates/kernels/ffn.cuh"
 
@@ -22,6 +22,7 @@ struct Plan {
   static constexpr int kClusterSize = 8;
   static constexpr int kNumClusters = 4;
   static constexpr int kConsumerWarpgroups = 2;
+  static constexpr fusebox::MmaRows kMmaRows = fusebox::MmaRows::kWeights;
   static constexpr int kRingSlots = 4;
   static constexpr int kSlotsInFlight = 4;
   static constexpr int kActivationSlots = 4;
@@ -33,6 +34,8 @@ struct Plan {
   static constexpr int kDownPasses = 1;
   static constexpr int kDownKPerSlot = 64;
   static constexpr int kDownKWarpgroups = 1;
+  static constexpr int kDownKCtas = 1;
+  static constexpr bool kActivationMulticast = false;
   static constexpr fusebox::Edge kEdge = fusebox::Edge::kDsmGather;
   static constexpr int kCombinePatienceCycles = 0;
   static constexpr int kProducerRegisters = 0;
@@ -42,7 +45,6 @@ struct Plan {
 };
 
 static_assert(Plan::kTokenTile % 8 == 0, "kTokenTile must be a multiple of 8, the smallest N of wgmma");
-static_assert(Plan::kUpRowsPerPass % 8 == 0, "kUpRowsPerPass must be a multiple of 8, a swizzle atom");
 static_assert(fusebox::DownPhase<Plan>::kK % 16 == 0, "h must be whole k16 steps of wgmma");
 static_assert(Plan::kNumClusters * Plan::kClusterSize * fusebox::UpPhase<Plan>::kRowsPerCta >= Plan::kIntermediate, "rows left over");
 static_assert(Plan::kConsumerWarpgroups % Plan::kUpKWarpgroups == 0, "k warpgroups must divide the consumers");
