@@ -33,12 +33,18 @@ struct PlanOptions {
   bool json = false;
 };
 
-// The ops to explain: the model's, or the one given by its dims, at each token tile.
+// The ops to explain: the models', or those given by their dims, at each token tile.
 absl::StatusOr<std::vector<ModelOp>> OpsToPlan(const PlanOptions& options) {
   std::vector<ModelOp> ops;
   if (options.model.model_files.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(options.model, options.op));
-    return OpsOfProblem(fields, options.model.tokens);
+    FUSEBOX_ASSIGN_OR_RETURN(const std::vector<NamedShape> shapes,
+                             ShapesFrom(options.model, options.op));
+    for (const NamedShape& shape : shapes) {
+      FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> tiled,
+                               OpsOfProblem(shape.problem, options.model.tokens));
+      ops.insert(ops.end(), tiled.begin(), tiled.end());
+    }
+    return ops;
   }
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests,
                            ReadModelRequests(options.model));
