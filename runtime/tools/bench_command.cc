@@ -126,14 +126,16 @@ absl::Status TimeLaunches(Bench& bench, const api::Engine& engine, const std::ve
   return absl::OkStatus();
 }
 
-// Every row as soon as it is there, so that a run that is stopped loses the last op and tile alone.
+// A head, then every row as soon as it is there, so that a run that is stopped loses the last op and tile alone.
 absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<GivenPlan>& plans,
                                Bench& bench, BenchRun& run) {
-  FUSEBOX_RETURN_IF_ERROR(run.MeasureReadBandwidth().status());
+  BenchReport head = StartReport(options, *bench.session);
+  FUSEBOX_ASSIGN_OR_RETURN(head.read_gb_per_s, run.MeasureReadBandwidth());
   const bool to_file = !options.json_file.empty();
   std::ofstream file;
   if (to_file) file.open(options.json_file, std::ios::binary);
   std::ostream& out = to_file ? file : std::cout;
+  out << SweepHead(head);
   const SweepOptions sweep = {
       .replays = options.replays, .fastest = options.fastest, .seconds = options.seconds};
   const bool is_complete =

@@ -140,6 +140,16 @@ bool TimePlans(GpuSession& session, BenchRun& run, const DeviceSpec& gpu,
   return is_complete;
 }
 
+std::string SweepHead(const BenchReport& report) {
+  return JsonText({{"gpu", report.gpu},
+                   {"driver", report.driver},
+                   {"cuda", report.cuda},
+                   {"date", report.date},
+                   {"commit", report.commit},
+                   {"read_gb_per_s", report.read_gb_per_s}},
+                  kOnOneLine);
+}
+
 std::string SweepLine(const BenchRow& row) {
   Json json = Json::object();
   if (row.is_timed()) {

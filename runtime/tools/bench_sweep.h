@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tools/bench_report.h"
 #include "runtime/tools/bench_run.h"
 #include "runtime/tools/plan_file.h"
 #include "src/device/device_spec.h"
@@ -36,6 +37,9 @@ std::vector<size_t> FastestAndChosen(const std::vector<BenchRow>& rows, int fast
 bool TimePlans(GpuSession& session, BenchRun& run, const DeviceSpec& gpu,
                const std::vector<GivenPlan>& plans, const SweepOptions& options,
                const std::function<void(const BenchRow&)>& take);
+
+// {"gpu","driver","cuda","date","commit","read_gb_per_s"} of the run, on one line.
+std::string SweepHead(const BenchReport& report);
 
 // {"us","p10","p90","replays","floor_us","predicted_us","neighbours","model","tokens",
 // "chosen","summary","plan"} or {"failure","model","tokens","chosen","summary","plan"}, on one

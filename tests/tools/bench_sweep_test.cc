@@ -30,6 +30,15 @@ TEST(BenchSweepTest, WhatHasNoTimingIsNotTimedAgain) {
   EXPECT_THAT(FastestAndChosen({failed, Timed(2)}, 2), ElementsAre(1));
 }
 
+TEST(BenchSweepTest, TheHeadSaysWhereAndWhenAndHasNoTiming) {
+  const BenchReport report = {.gpu = "G", .date = "2026-12-01", .read_gb_per_s = 4600};
+  const auto json = nlohmann::json::parse(SweepHead(report), nullptr, false);
+  EXPECT_EQ(json["gpu"], "G");
+  EXPECT_EQ(json["date"], "2026-12-01");
+  EXPECT_EQ(json["read_gb_per_s"], 4600);
+  EXPECT_FALSE(json.contains("us"));
+}
+
 TEST(BenchSweepTest, ALineSaysHowManyReplaysItsFigureIsOf) {
   BenchRow row = Timed(2.5, true);
   row.replays = 30;
