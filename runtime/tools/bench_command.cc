@@ -126,7 +126,8 @@ absl::Status TimeLaunches(Bench& bench, const api::Engine& engine, const std::ve
   return absl::OkStatus();
 }
 
-// A head, then every row as soon as it is there, so that a run that is stopped loses the last op and tile alone.
+// A head, then every row as soon as it is there, so that a run that is stopped loses the last op
+// and tile alone.
 absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<GivenPlan>& plans,
                                Bench& bench, BenchRun& run) {
   BenchReport head = StartReport(options, *bench.session);
