@@ -3,7 +3,7 @@
 
 Reads what `fusebox bench --plans FILE --fastest N` wrote and, for each op and token tile (a group),
 compares the planner's choice with the fastest of the plans that were timed. Writes <stem>.json, with
-every group, and <stem>.md, a short table.
+every group, and <stem>.md, a short table; exits 1 where a group could not be judged.
 
   regret            time of the choice / time of the fastest; both from full replays
   rank correlation  Spearman's, of predicted and measured times over all plans of the group
@@ -196,7 +196,7 @@ def main():
     print(f"regret: median {summary['regret_median']:.3f}, p95 {summary['regret_p95']:.3f}, worst "
           f"{summary['regret_worst']:.3f} in {summary['groups']} groups; "
           f"{summary['not_judged']} not judged")
-    return 0
+    return 1 if summary["not_judged"] else 0
 
 
 if __name__ == "__main__":

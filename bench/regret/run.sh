@@ -2,8 +2,8 @@
 # Times on a Hopper GPU what bench/regret/prepare.sh compiled, and writes the report.
 # Usage: bench/regret/run.sh <bin folder> <prepared folder> <output folder>
 # Leaves regret.jsonl (every plan's time), regret.json and regret.md. FUSEBOX_REGRET_SECONDS is the
-# budget for the timing, 280 when left out: op and token tiles not begun by then are left out, and the
-# report says so. FUSEBOX_COMMIT names the commit where there is no git.
+# budget for the timing, 280 when left out; ops and token tiles not begun by then are left out: the
+# report says so, and the exit code is 1. FUSEBOX_COMMIT names the commit where there is no git.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

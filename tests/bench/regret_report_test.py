@@ -121,6 +121,13 @@ class ProgramTest(unittest.TestCase):
         self.assertIn("| m | 8 | 1.200 | 12.00, 9.00: `slow` | 10.00, 11.00: `fast` |", table)
         self.assertIn("regret: median 1.200, p95 1.200, worst 1.200 in 1 groups", printed)
 
+    def test_a_group_that_is_not_judged_fails_the_run_and_not_the_report(self):
+        rows = [HEAD, row("a", 1.0, 1.0, chosen=True), failure("no time", chosen=True, tile=32)]
+        code, printed, json_text, _ = self.run_on("\n".join(map(json.dumps, rows)))
+        self.assertEqual(code, 1)
+        self.assertIn("in 1 groups; 1 not judged", printed)
+        self.assertEqual(len(json.loads(json_text)["rows"]), 2)
+
     def test_a_file_without_a_head_or_a_choice_fails(self):
         for text, sentence in (("", "head of a sweep"),
                                (json.dumps(row("a", 1.0, 1.0, chosen=True)), "head of a sweep"),
