@@ -197,7 +197,7 @@ TEST(CommandTest, ReadmesLinesWorkFromTheRepositoryRoot) {
     EXPECT_NE(result.out, "") << line;
     ++num_run;
   }
-  EXPECT_EQ(num_run, 5);
+  EXPECT_EQ(num_run, 6);
 }
 
 TEST(CommandTest, DoctorReportsEveryPart) {
