@@ -58,8 +58,8 @@ Measurements ReadMeasurements(const DeviceSpec& device, const char* path = kPlan
   return by_problem;
 }
 
-// What the constants are fitted to: dsm gather up to 32 tokens, beyond which it is hardly chosen, and
-// grid gather at all tiles.
+// What the constants are fitted to: dsm gather up to 32 tokens, beyond which it is hardly chosen,
+// and grid gather at all tiles.
 Measurements ReadAll(const DeviceSpec& device) {
   Measurements all = ReadMeasurements(device);
   for (const auto& [name, plans] : ReadMeasurements(device, kTilesFile)) {
