@@ -97,9 +97,16 @@ __device__ __forceinline__ void ProducePhase(WeightStream<Plan>& stream,
   constexpr int kLastBoxes = CeilDiv(Phase::kK % Phase::kKPerSlot, kBoxK);
   for (int pass = 0; pass < Phase::kPasses; ++pass) {
     const int row = first_row + pass * Phase::kRowsPerPass;
-    for (int slot = 0; slot < kFullSlots; ++slot) {
+    const auto fill = [&](int slot) {
       FillSlot<Plan, Phase, Phase::kKPerSlot / kBoxK>(
           stream, maps, first_k + slot * Phase::kKPerSlot, row, policy);
+    };
+    if constexpr (Plan::kActivationMulticast) {
+      // Producers have 40 registers then; with the loop unrolled kernels spilled up to 148 bytes.
+#pragma unroll 1
+      for (int slot = 0; slot < kFullSlots; ++slot) fill(slot);
+    } else {
+      for (int slot = 0; slot < kFullSlots; ++slot) fill(slot);
     }
     if constexpr (kLastBoxes > 0) {
       FillSlot<Plan, Phase, kLastBoxes>(stream, maps, first_k + kFullSlots * Phase::kKPerSlot, row,
@@ -140,10 +147,9 @@ __device__ __forceinline__ void FillActivationSlot(u32 destination, const Tensor
   if constexpr (Phase::kMulticasts) {
     constexpr int kTokens = Plan::kTokenTile / Phase::kSharers;
     const u32 sharer = rank / Phase::kKCtas;
-    u32 peers = 0;
-#pragma unroll
-    for (u32 peer = 0; peer < Phase::kSharers; ++peer)
-      peers |= 1u << (peer * Phase::kKCtas + rank % Phase::kKCtas);
+    // A bit for every kKCtas-th rank, from this one's part of k.
+    constexpr u32 kSharerBits = ((1u << Plan::kClusterSize) - 1) / ((1u << Phase::kKCtas) - 1);
+    const u32 peers = kSharerBits << (rank % Phase::kKCtas);
 #pragma unroll
     for (int box = 0; box < kBoxes; ++box) {
       ptx::TensorLoad2dMulticast(destination + box * kBoxBytes + sharer * kTokens * kBoxRowBytes,
