@@ -18,8 +18,6 @@
 namespace fusebox {
 namespace {
 
-constexpr int64_t kTokens = 8;
-
 struct Finding {
   int code = kProbeRight;
   std::string sentence;
@@ -50,6 +48,8 @@ class Probe {
   absl::Status Reset(uint32_t seed) const;
   absl::StatusOr<std::vector<uint16_t>> Outputs() const;
   absl::StatusOr<uint32_t> Report() const;
+  // A whole tile, so that each CTA which copies a part of the activation has rows to copy.
+  int64_t tokens() const { return plain_.plan().token_tile; }
 
   GpuSession* session_;
   MeasureKernels kernels_;
@@ -75,11 +75,11 @@ absl::StatusOr<Probe> Probe::Make(GpuSession* session, MutatedOp op) {
 absl::StatusOr<Chain> Probe::ChainOf(const ForcedKernel& kernel) const {
   Chain chain;
   FfnOperandViews views = layer_.views();
-  views.x = first_.x().View(kTokens);
-  views.residual = first_.residual().View(kTokens);
+  views.x = first_.x().View(tokens());
+  views.residual = first_.residual().View(tokens());
   FUSEBOX_ASSIGN_OR_RETURN(chain.first, kernel.Params(views, first_));
-  views.x = first_.y().View(kTokens);
-  views.residual = second_.residual().View(kTokens);
+  views.x = first_.y().View(tokens());
+  views.residual = second_.residual().View(tokens());
   FUSEBOX_ASSIGN_OR_RETURN(chain.second, kernel.Params(views, second_));
   chain.second.workspace = chain.first.workspace;
   if (kernel.plan().problem.norm != Norm::kNone) chain.second.x = chain.first.x;  // its rows
@@ -88,10 +88,10 @@ absl::StatusOr<Chain> Probe::ChainOf(const ForcedKernel& kernel) const {
 
 // Fresh values, so that what an earlier run left in shared memory is wrong; poison elsewhere.
 absl::Status Probe::Reset(uint32_t seed) const {
-  FUSEBOX_RETURN_IF_ERROR(kernels_.FillUniform(first_.x().View(kTokens), kActivationLimit, seed));
+  FUSEBOX_RETURN_IF_ERROR(kernels_.FillUniform(first_.x().View(tokens()), kActivationLimit, seed));
   for (const LaunchBuffers* buffers : {&first_, &second_}) {
     FUSEBOX_RETURN_IF_ERROR(
-        kernels_.FillUniform(buffers->residual().View(kTokens), kActivationLimit, seed + 1000));
+        kernels_.FillUniform(buffers->residual().View(tokens()), kActivationLimit, seed + 1000));
     FUSEBOX_RETURN_IF_ERROR(buffers->y().Poison());
     FUSEBOX_RETURN_IF_ERROR(buffers->residual_out().Poison());
   }
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<uint16_t>> Probe::Outputs() const {
     for (const TokenMatrix* matrix : {&buffers->y(), &buffers->residual_out()}) {
       const bool is_written = matrix == &buffers->y() || has_sums;
       FUSEBOX_ASSIGN_OR_RETURN(const std::vector<uint16_t> rows,
-                               matrix->TakeRows(is_written ? kTokens : 0));
+                               matrix->TakeRows(is_written ? tokens() : 0));
       outputs.insert(outputs.end(), rows.begin(), rows.end());
     }
   }

@@ -84,6 +84,37 @@ bool WaitsBeforeStoringRows(const FusionPlan& plan, const std::string& ptx) {
   return stored != kNone && summed != kNone && ptx.find("griddepcontrol.wait", summed) < stored;
 }
 
+constexpr std::string_view kArriveAtPeer = "mbarrier.arrive.release.cluster.shared::cluster";
+
+// Where CTAs split k: each warp offers space and announces sums with a release; a norm's rows are
+// announced so too.
+bool ReleasesToPeers(const FusionPlan& plan, const std::string& ptx) {
+  const int of_rows = plan.problem.norm == Norm::kNone ? 0 : 1;
+  return Count(ptx, kArriveAtPeer) == of_rows + (plan.down.k_ctas > 1 ? 2 : 0);
+}
+
+// Where CTAs split k: whoever stores sums at peers has acquired their space, and whoever adds sums
+// has acquired those that were announced.
+bool AcquiresFromPeers(const FusionPlan& plan, const std::string& ptx) {
+  if (plan.down.k_ctas == 1) return true;
+  const size_t store = ptx.find("st.shared::cluster.v4");
+  const size_t wait = ptx.find("mbarrier.try_wait.parity.acquire.cluster", store);
+  const size_t arrive = ptx.find(kArriveAtPeer, store);
+  return store != kNone && arrive != kNone && arrive < wait && wait != kNone &&
+         ptx.rfind("mbarrier.try_wait.parity.acquire.cluster", store) != kNone;
+}
+
+// A consumer tells the cluster that it may leave after its last arrival at a peer's ring.
+bool ReleasesRingsBeforeLeaving(const FusionPlan& plan, const std::string& ptx) {
+  const bool multicasts =
+      plan.activation_multicast && plan.gathers_over_grid() && plan.down.k_ctas < plan.cluster_size;
+  if (!multicasts) return true;
+  const size_t first = ptx.find("wgmma.mma_async");
+  const size_t last_release = ptx.rfind("mbarrier.arrive.relaxed.cluster");
+  return first != kNone && last_release != kNone && first < last_release &&
+         ptx.find("barrier.cluster.arrive", first) > last_release;
+}
+
 struct TextCheck {
   const char* mutation;
   bool (*holds)(const FusionPlan& plan, const std::string& ptx);
@@ -93,8 +124,8 @@ struct TextCheck {
 // the second fence is the reader's. A kernel without a norm announces none; grid gather has two
 // fences more.
 bool FencesRows(const FusionPlan& plan, const std::string& ptx) {
-  const size_t announce = ptx.find("mbarrier.arrive.release.cluster.shared::cluster");
-  if (announce == kNone) return plan.problem.norm == Norm::kNone;
+  const size_t announce = ptx.find(kArriveAtPeer);
+  if (plan.problem.norm == Norm::kNone) return announce == kNone || plan.down.k_ctas > 1;
   const size_t store = ptx.rfind("st.global.cg.v4.u32", announce);
   const size_t fence = ptx.find(kFence, store);
   const size_t meet = ptx.find("bar.sync", fence);
@@ -107,7 +138,8 @@ constexpr TextCheck kTextChecks[] = {
     {"rows_writers_barrier", FencesRows},       {"exit_wait", LeavesTogether},
     {"grid_slice_reuse", MeetsBetweenPasses},   {"grid_proxy_fence", FencesGatheredRows},
     {"grid_order", AcquiresArrivals},           {"grid_dependency", WaitsBeforeStoringRows},
-    {"counter_order", OrdersByCounters}};
+    {"counter_order", OrdersByCounters},        {"sums_release", ReleasesToPeers},
+    {"sums_acquire", AcquiresFromPeers},        {"multicast_exit", ReleasesRingsBeforeLeaving}};
 
 std::string PtxOf(const FusionPlan& plan, const TemplateSet& templates) {
   const auto ptx = CompileToPtx(Emit(plan, templates).value());

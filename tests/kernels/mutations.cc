@@ -1,6 +1,7 @@
 #include "tests/kernels/mutations.h"
 
 #include "src/base/status.h"
+#include "tests/kernels/cluster_mutations.h"
 
 namespace fusebox {
 namespace {
@@ -30,7 +31,10 @@ constexpr TemplateEdit kRankZeroPushesLate = {
     "  __device__ __forceinline__ void Push(u32 rank, u32 row_group) const {\n"
     "    if (rank == 0) __nanosleep(40000);\n"};
 constexpr TemplateEdit kLastWarpStoresLate = {
-    kIntermediateStore, "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n",
+    kIntermediateStore,
+    "  using Smem = FfnSmem<Plan>;\n  using Phase = UpPhase<Plan>;\n"
+    "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n",
+    "  using Smem = FfnSmem<Plan>;\n  using Phase = UpPhase<Plan>;\n"
     "  const u32 warp = threadIdx.x % kWarpgroupThreads / kWarpThreads;\n"
     "  if (warp == 3) __nanosleep(40000);\n"};
 constexpr TemplateEdit kConsumersReadLate = {
@@ -218,8 +222,8 @@ std::vector<Mutation> MakeMutations() {
        .op = MutatedOp::kGrid,
        .removal = {{kGridGather,
                     "    ptx::NamedBarrier(kSliceBarrier + row_group, kWarpgroupThreads);\n"
-                    "    auto* h",
-                    "    auto* h"}},
+                    "    if constexpr (Phase::kTokensAreRows) {",
+                    "    if constexpr (Phase::kTokensAreRows) {"}},
        .provocation = {kLastWarpStoresLate}},
       {.name = "grid_slice_reuse",
        .removed = "named barrier between a slice's copy and the next pass's stores: wgmma keeps a "
@@ -283,7 +287,12 @@ std::vector<Mutation> MakeMutations() {
 }  // namespace
 
 const std::vector<Mutation>& Mutations() {
-  static const auto* const kMutations = new std::vector<Mutation>(MakeMutations());
+  static const auto* const kMutations = [] {
+    auto* const all = new std::vector<Mutation>(MakeMutations());
+    const std::vector<Mutation> shared = ClusterMutations();
+    all->insert(all->end(), shared.begin(), shared.end());
+    return all;
+  }();
   return *kMutations;
 }
 
@@ -339,6 +348,24 @@ FusionPlan GridPlan(const FfnProblem& problem, const PhasePartition& up,
           .combine = Combine::kNone};
 }
 
+FusionPlan SplitPlan(const FfnProblem& problem, MmaRows mma_rows, int token_tile, int num_clusters,
+                     const PhasePartition& up, const PhasePartition& down) {
+  return {.problem = problem,
+          .token_tile = token_tile,
+          .cluster_size = 4,
+          .num_clusters = num_clusters,
+          .consumer_warpgroups = 2,
+          .mma_rows = mma_rows,
+          .ring_slots = 3,
+          .slots_in_flight = 3,
+          .activation_slots = 3,
+          .up = up,
+          .down = down,
+          .edge_scope = Scope::kGrid,
+          .combine = Combine::kDsmReduceScatter,
+          .activation_multicast = true};
+}
+
 }  // namespace
 
 FusionPlan MutatedPlan(MutatedOp op) {
@@ -357,6 +384,13 @@ FusionPlan MutatedPlan(MutatedOp op) {
     case MutatedOp::kGridRows:
       return GridPlan(problem, {.rows_per_pass = 128, .k_per_slot = 64},
                       {.rows_per_pass = 32, .k_per_slot = 64, .k_warpgroups = 2});
+    case MutatedOp::kSplit:
+      return SplitPlan(problem, MmaRows::kWeights, 32, 4, {.rows_per_pass = 128, .k_per_slot = 64},
+                       {.rows_per_pass = 64, .k_per_slot = 64, .k_warpgroups = 2, .k_ctas = 2});
+    case MutatedOp::kSplitTokens:
+      return SplitPlan(problem, MmaRows::kTokens, 64, 8,
+                       {.rows_per_pass = 64, .k_per_slot = 64, .k_warpgroups = 2},
+                       {.rows_per_pass = 64, .k_per_slot = 64, .k_warpgroups = 2, .k_ctas = 4});
   }
   return {};
 }

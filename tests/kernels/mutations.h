@@ -1,7 +1,8 @@
-// Mutations: ordinary templates with one barrier, wait or fence taken out. What is taken out must
-// be missed, or no test would notice its loss: at run time as a wrong result, a bounded-spin
-// report, a fault or a hang (tests/gpu/mutation_test.cc), or as a check on the generated PTX that
-// fails (tests/kernels/mutation_text_test.cc) where hardware forgives the loss on most runs.
+// Mutations: ordinary templates with one barrier, wait or fence taken out, or another index in one
+// place. What is taken out must be missed, or no test would notice its loss: at run time as a wrong
+// result, a bounded-spin report, a fault or a hang (tests/gpu/mutation_test.cc), or as a check on
+// the generated PTX that fails (tests/kernels/mutation_text_test.cc) where hardware forgives the
+// loss on most runs.
 //
 // A mutation at run time comes with a provocation: sleeps that make the other side late. A control
 // run with the provocation alone must stay right, so that what shows is the removal.
@@ -34,10 +35,13 @@ enum class MutatedOp {
   kBare,
   kNormed,  // RMSNorm of x + residual before the block
   kGrid,  // grid gather: phase 1 in two passes, k split between warpgroups, rings as deep as a pass
-  kGridRows,  // grid gather: rows dealt to two warpgroups
+  kGridRows,     // grid gather: rows dealt to two warpgroups
+  kSplit,        // grid gather: k of phase 2 split in two, activations multicast in both phases
+  kSplitTokens,  // grid gather: k of phase 2 split in four, tokens in wgmma's rows
 };
-inline constexpr std::array kMutatedOps = {MutatedOp::kBare, MutatedOp::kNormed, MutatedOp::kGrid,
-                                           MutatedOp::kGridRows};
+inline constexpr std::array kMutatedOps = {MutatedOp::kBare,  MutatedOp::kNormed,
+                                           MutatedOp::kGrid,  MutatedOp::kGridRows,
+                                           MutatedOp::kSplit, MutatedOp::kSplitTokens};
 
 struct Mutation {
   std::string_view name;
