@@ -15,6 +15,10 @@ struct GridGatherFlow {
   using Smem = FfnSmem<Plan>;
   using Up = UpPhase<Plan>;
   using Down = DownPhase<Plan>;
+  // What peers do to a CTA's shared memory in phase 1 is done when all have met at the grid
+  // barrier, and a CTA waits for all sums that they push and for all their arrivals. Only slots of
+  // a phase 2 that is multicast may still be freed when it is done itself.
+  static constexpr bool kLeavesTogether = Down::kMulticasts;
 
   const FfnCta<Plan>& cta;
   GridGather<Plan> gather;
@@ -40,8 +44,6 @@ struct GridGatherFlow {
     ActivationReader<Plan> activations(cta.activations, cta.rank);
     MakeSlice(weights, activations, warp / 4);
     gather.Arrive();
-    // Unless phase 2 is multicast, nobody arrives here or writes here after this unseen by us.
-    if constexpr (!Down::kMulticasts) ptx::ClusterArrive();
     if constexpr (Plan::kHasNorm) cta.rows.Wait();
     const auto share = WarpgroupShare::template Of<Down>(warp / 4);
     for (u32 pass = 0; pass < Down::kPasses; ++pass) {
@@ -58,7 +60,7 @@ struct GridGatherFlow {
         outputs.WritePass(sums, pass, warp);
       }
     }
-    if constexpr (Down::kMulticasts) ptx::ClusterArrive();
+    if constexpr (kLeavesTogether) ptx::ClusterArrive();
   }
 
   // Phase 1: the CTA's rows of h, pass by pass, to L2.
