@@ -3,16 +3,17 @@
 # ends in a table. Logs and results go to the output folder.
 # Usage: scripts/gpu_acceptance.sh <bin folder> <output folder> [phase ...]
 #   The bin folder is a build's bin/, or what scripts/gpu_pack.sh made of it (then with cache/).
-#   Phases: verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
-#   manifest overrides; all when none is named.
+#   Phases: verify sweep variants torch tests mutation sanitizer bench baselines flashfuser regret
+#   cache-carried manifest overrides; all when none is named.
+# regret takes what bench/regret/prepare.sh left in <bin folder>/regret, and else compiles here.
 # FUSEBOX_CARRIED_CACHE names another cache for cache-carried, FUSEBOX_COMMIT the commit for the
 # results where there is no git.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 . scripts/gpu_models.sh
 
-all_phases=(verify sweep variants torch tests mutation sanitizer bench baselines cache-carried
-  manifest overrides)
+all_phases=(verify sweep variants torch tests mutation sanitizer bench baselines flashfuser regret
+  cache-carried manifest overrides)
 if (($# < 2)) || [[ ! -x "$1/fusebox" ]]; then
   echo "gpu_acceptance: ${1:-no folder} holds no fusebox; give a bin folder and an output folder" >&2
   exit 2
@@ -162,6 +163,28 @@ phase_baselines() {
     limited 60 merge.log python3 bench/merge_baselines.py "$out/bench.json" "$out/baselines.json"
     note merge $? "$(tail -n 1 "$out/merge.log")"
   fi
+}
+
+# The chains of FlashFuser's tables at 128 tokens, beside what PyTorch makes of them.
+phase_flashfuser() {
+  limited 570 flashfuser.log env FUSEBOX_COMMIT="$commit" bench/flashfuser/run.sh "$bin" "$out"
+  note flashfuser $? "$(tail -n 1 "$out/flashfuser.log")"
+  [[ ! -f "$out/flashfuser.md" ]] || cat "$out/flashfuser.md"
+}
+
+# What the planner's choice gives away, on ops that its cost model was not fitted to.
+phase_regret() {
+  local prepared="$bin/regret" code
+  if [[ ! -f "$prepared/cache.tar.xz" ]]; then
+    prepared="$out/regret-prepared"
+    limited 570 regret-prepare.log bench/regret/prepare.sh "$bin" "$prepared"
+    code=$?
+    note regret-prepare $code "$(tail -n 1 "$out/regret-prepare.log")"
+    ((code == 0)) || return
+  fi
+  limited 400 regret.log env FUSEBOX_COMMIT="$commit" bench/regret/run.sh "$bin" "$prepared" "$out"
+  note regret $? "$(tail -n 1 "$out/regret.log")"
+  [[ ! -f "$out/regret.md" ]] || cat "$out/regret.md"
 }
 
 carried_arguments=()

@@ -46,7 +46,7 @@ __device__ __forceinline__ void RunProducers(const FfnCta<Plan>& cta, const Flow
   ptx::ClusterWait();
   if (role == WarpRole::kActivationProducer && cta.lane == 0) flow.ProduceActivations();
   if (role == WarpRole::kCombiner) flow.CombineOutputs(threadIdx.x / kWarpThreads - 2);
-  ptx::ClusterArrive();
+  if constexpr (Flow::kLeavesTogether) ptx::ClusterArrive();
 }
 
 template <typename Plan>
@@ -62,7 +62,8 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
   const u32 base = (ptx::SharedAddress(dynamic_smem) + kSmemAlignment - 1) &
                    ~static_cast<u32>(kSmemAlignment - 1);
   const FfnCta<Plan> cta(params, base);
-  const typename FlowOf<Plan::kEdge, Plan>::Type flow(cta);
+  using Flow = typename FlowOf<Plan::kEdge, Plan>::Type;
+  const Flow flow(cta);
 
   if (threadIdx.x == 0) {
     cta.InitBarriers();
@@ -81,7 +82,8 @@ __device__ __forceinline__ void RunFfn(const FfnParams& params) {
     if constexpr (Plan::kProducerRegisters > 0) ptx::ReleaseRegisters<Plan::kProducerRegisters>();
     RunProducers<Plan>(cta, flow, role);
   }
-  ptx::ClusterWait();  // no CTA leaves before every peer has what it was sent
+  // No CTA leaves before every peer has what it was sent.
+  if constexpr (Flow::kLeavesTogether) ptx::ClusterWait();
 }
 
 }  // namespace fusebox

@@ -14,6 +14,7 @@ struct DsmGatherFlow {
   using Smem = FfnSmem<Plan>;
   using Up = UpPhase<Plan>;
   using Down = DownPhase<Plan>;
+  static constexpr bool kLeavesTogether = true;  // peers read the slice that a CTA pushes
 
   const FfnCta<Plan>& cta;
   DsmGather<Plan> gather;

@@ -16,6 +16,10 @@ struct GridGatherFlow {
   using Smem = FfnSmem<Plan>;
   using Up = UpPhase<Plan>;
   using Down = DownPhase<Plan>;
+  // What peers do to a CTA's shared memory in phase 1 is done when all have met at the grid
+  // barrier, and a CTA waits for all sums that they push and for all their arrivals. Only slots of
+  // a phase 2 that is multicast may still be freed when it is done itself.
+  static constexpr bool kLeavesTogether = Down::kMulticasts;
 
   const FfnCta<Plan>& cta;
   GridGather<Plan> gather;
@@ -41,9 +45,6 @@ struct GridGatherFlow {
     ActivationReader<Plan> activations(cta.activations, cta.rank);
     MakeSlice(weights, activations, warp / 4);
     gather.Arrive();
-    // From here on peers write to this CTA, or arrive at its barriers, only what it waits for
-    // itself; unless phase 2 is multicast: then the last releases of slots come unseen.
-    if constexpr (!Down::kMulticasts) ptx::ClusterArrive();
     if constexpr (Plan::kHasNorm) cta.rows.Wait();
     const auto share = WarpgroupShare::template Of<Down>(warp / 4);
     for (u32 pass = 0; pass < Down::kPasses; ++pass) {
@@ -60,7 +61,7 @@ struct GridGatherFlow {
         outputs.WritePass(sums, pass, warp);
       }
     }
-    if constexpr (Down::kMulticasts) ptx::ClusterArrive();
+    if constexpr (kLeavesTogether) ptx::ClusterArrive();
   }
 
   // Phase 1: the CTA's rows of h, pass by pass, to L2.

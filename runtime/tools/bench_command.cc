@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct BenchOptions {
   std::vector<std::string> neighbours = {"fusebox"};
   int replays = 30;
   std::string plan_file;
+  int fastest = 0;
+  double seconds = 0;
   bool launch_cost = false;
   std::string json_file;
   std::string commit = "unknown";
@@ -59,13 +62,14 @@ absl::StatusOr<std::vector<OpToRun>> OpsToTime(const BenchOptions& options) {
   return OpsToRun(options.model, options.op);
 }
 
+absl::Status CannotWrite(const std::string& path) {
+  return absl::InternalError(absl::StrCat("results cannot be written to ", path));
+}
+
 absl::Status Write(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
-  if (!file.flush()) {
-    return absl::InternalError(absl::StrCat("results cannot be written to ", path));
-  }
-  return absl::OkStatus();
+  return file.flush() ? absl::OkStatus() : CannotWrite(path);
 }
 
 // Everything that the three kinds of run need of the machine.
@@ -122,14 +126,25 @@ absl::Status TimeLaunches(Bench& bench, const api::Engine& engine, const std::ve
   return absl::OkStatus();
 }
 
-absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<PlanToTime>& plans,
+// A head, then every row as soon as it is there, so that a run that is stopped loses the last op
+// and tile alone.
+absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<GivenPlan>& plans,
                                Bench& bench, BenchRun& run) {
-  FUSEBOX_RETURN_IF_ERROR(run.MeasureReadBandwidth().status());
-  const std::string lines = SweepLines(TimePlans(*bench.session, run, bench.gpu, plans));
-  if (options.json_file.empty()) {
-    std::fputs(lines.c_str(), stdout);
-  } else {
-    FUSEBOX_RETURN_IF_ERROR(Write(options.json_file, lines));
+  BenchReport head = StartReport(options, *bench.session);
+  FUSEBOX_ASSIGN_OR_RETURN(head.read_gb_per_s, run.MeasureReadBandwidth());
+  const bool to_file = !options.json_file.empty();
+  std::ofstream file;
+  if (to_file) file.open(options.json_file, std::ios::binary);
+  std::ostream& out = to_file ? file : std::cout;
+  out << SweepHead(head);
+  const SweepOptions sweep = {
+      .replays = options.replays, .fastest = options.fastest, .seconds = options.seconds};
+  const bool is_complete =
+      TimePlans(*bench.session, run, bench.gpu, plans, sweep,
+                [&](const BenchRow& row) { out << SweepLine(row) << std::flush; });
+  if (!out) return CannotWrite(to_file ? options.json_file : "standard output");
+  if (!is_complete) {
+    std::fputs("fusebox bench: --seconds did not suffice; what was left out says so\n", stderr);
   }
   return ExitCode::kDone;
 }
@@ -137,7 +152,7 @@ absl::StatusOr<ExitCode> Sweep(const BenchOptions& options, const std::vector<Pl
 absl::StatusOr<ExitCode> RunBench(const BenchOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(BenchRun::Options run_options, RunOptionsFrom(options));
   std::vector<OpToRun> ops;
-  std::vector<PlanToTime> plans;
+  std::vector<GivenPlan> plans;
   if (options.plan_file.empty()) {
     FUSEBOX_ASSIGN_OR_RETURN(ops, OpsToTime(options));
   } else {
@@ -188,6 +203,19 @@ void AddBenchOptions(CLI::App& command, BenchOptions& options) {
       .add_option("--plans", options.plan_file,
                   "time the plans in this file, one JSON a line, instead of the chosen ones")
       ->type_name("FILE");
+  command
+      .add_option("--fastest", options.fastest,
+                  "with --plans: 3 replays of each plan, and --replays only of the N fastest of "
+                  "each op and token tile and of those that the planner would take")
+      ->check(CLI::PositiveNumber)
+      ->needs("--plans")
+      ->type_name("N");
+  command
+      .add_option("--seconds", options.seconds,
+                  "with --plans: leave out the ops and token tiles that are not begun by then")
+      ->check(CLI::PositiveNumber)
+      ->needs("--plans")
+      ->type_name("N");
   command.add_flag("--launch-cost", options.launch_cost,
                    "measure the CPU's time of a launch instead of the GPU's");
   command

@@ -28,7 +28,10 @@ struct BenchRow {
   double floor_us = 0;      // at the read bandwidth measured in this run
   double predicted_us = 0;  // by the cost model; not part of the results file
   std::string plan;
-  std::string plan_json;  // of a sweep over forced plans; not part of the results file
+  // Of a sweep over given plans; not part of the results file.
+  std::string plan_json;
+  bool is_chosen = false;  // the planner would take it
+  int replays = 0;         // measured
   // Why there is no timing: a rule declined, or something failed. Such a row is in no results file.
   std::string refusal;
   std::string failure;

@@ -83,12 +83,12 @@ void BenchRun::TimeNeighbours(const FfnProblem& problem, const LaunchBuffers& bu
   row.floor_us = static_cast<double>(row.compulsory_bytes) / (read_gb_per_s_ * 1e3);
   const auto time = [&](Neighbours neighbours) -> absl::StatusOr<Timing> {
     if (neighbours == Neighbours::kFusebox) {
-      return TimeGraph(*session_, launches, options_.replays, enqueue);
+      return TimeGraph(*session_, launches, row.replays, enqueue);
     }
     FUSEBOX_ASSIGN_OR_RETURN(const Timing alone,
-                             TimeGraph(*session_, launches, options_.replays, foreign));
+                             TimeGraph(*session_, launches, row.replays, foreign));
     FUSEBOX_ASSIGN_OR_RETURN(Timing pair,
-                             TimeGraph(*session_, launches, options_.replays,
+                             TimeGraph(*session_, launches, row.replays,
                                        [&](int64_t index, CUstream stream) -> absl::Status {
                                          FUSEBOX_RETURN_IF_ERROR(foreign(index, stream));
                                          return enqueue(index, stream);
@@ -107,7 +107,7 @@ void BenchRun::TimeNeighbours(const FfnProblem& problem, const LaunchBuffers& bu
 
 std::vector<BenchRow> BenchRun::TimeOp(const api::Engine& engine, const OpToRun& to_run) {
   std::vector<BenchRow> rows;
-  BenchRow row = {.op = to_run.name, .model = to_run.model};
+  BenchRow row = {.op = to_run.name, .model = to_run.model, .replays = options_.replays};
   const auto run = [&]() -> absl::Status {
     FUSEBOX_RETURN_IF_ERROR(to_run.problem.status());
     const FfnProblem& problem = *to_run.problem;
@@ -154,7 +154,7 @@ std::vector<BenchRow> BenchRun::TimeOp(const api::Engine& engine, const OpToRun&
   return rows;
 }
 
-std::vector<BenchRow> BenchRun::TimePlan(const FusionPlan& plan, int64_t tokens) {
+std::vector<BenchRow> BenchRun::TimePlan(const FusionPlan& plan, int64_t tokens, int replays) {
   std::vector<BenchRow> rows;
   const FfnProblem& problem = plan.problem;
   BenchRow row = {.op = problem.Name(),
@@ -162,7 +162,8 @@ std::vector<BenchRow> BenchRun::TimePlan(const FusionPlan& plan, int64_t tokens)
                   .dtype = std::string(ToString(problem.dtype)),
                   .variant = VariantName(problem),
                   .plan = plan.Summary(),
-                  .plan_json = plan.ToJson()};
+                  .plan_json = plan.ToJson(),
+                  .replays = replays};
   const auto run = [&]() -> absl::Status {
     FUSEBOX_ASSIGN_OR_RETURN(const ForcedKernel kernel, ForcedKernel::Make(*session_, plan));
     FUSEBOX_ASSIGN_OR_RETURN(const Layers* const layers, LayersOf(problem));

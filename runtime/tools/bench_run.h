@@ -41,15 +41,16 @@ class BenchRun {
 
   // A row for each token count and neighbour, through the public API.
   std::vector<BenchRow> TimeOp(const api::Engine& engine, const OpToRun& op);
-  // The same for a given plan, past the engine, at its whole token tile or `tokens`.
-  std::vector<BenchRow> TimePlan(const FusionPlan& plan, int64_t tokens);
+  // The same for a given plan, past the engine, at its whole token tile or `tokens`, by so many
+  // replays.
+  std::vector<BenchRow> TimePlan(const FusionPlan& plan, int64_t tokens, int replays);
 
  private:
   struct Layers;  // the weight copies of one problem
   absl::StatusOr<const Layers*> LayersOf(const FfnProblem& problem);
   absl::StatusOr<LaunchBuffers> MakeBuffers(const FfnProblem& problem, size_t workspace_bytes,
                                             int64_t tokens) const;
-  // Fills in timing and floor of `row` for each neighbour.
+  // Fills in timing, by row.replays, and floor of `row` for each neighbour.
   void TimeNeighbours(const FfnProblem& problem, const LaunchBuffers& buffers, int64_t num_copies,
                       EnqueueLaunch enqueue, BenchRow row, std::vector<BenchRow>& rows) const;
 

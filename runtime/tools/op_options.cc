@@ -52,6 +52,12 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
       ->type_name("N");
   command.add_option("--intermediate", options.intermediate, "intermediate size of one op")
       ->type_name("N");
+  CLI::Option* const shapes =
+      command
+          .add_option("--shapes", options.shape_file,
+                      "ops by their dims, a JSON array as bench/flashfuser/shapes.json; bf16 or "
+                      "--dtype, of the variant that the options below ask for")
+          ->type_name("FILE");
   command
       .add_option("--activation", options.activation,
                   "silu, gelu_erf, gelu_tanh, gelu_new, relu or relu_squared")
@@ -74,6 +80,9 @@ void AddOpOptions(CLI::App& command, OpOptions& options) {
   command.add_option("--rounding", options.rounding, "engine, or fused: in the intermediate alone")
       ->capture_default_str()
       ->type_name("NAME");
+  for (const char* other : {"--model", "--hidden", "--intermediate", "--activation", "--form"}) {
+    shapes->excludes(command.get_option(other));  // the file says it all
+  }
 }
 
 absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem) {
@@ -96,6 +105,8 @@ absl::Status ApplyVariant(const OpOptions& op, FfnProblem& problem) {
   return IsDeclined(checked) ? absl::OkStatus() : checked;
 }
 
+namespace {
+
 absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOptions& op) {
   if ((op.hidden == 0) != (op.intermediate == 0)) {
     return absl::InvalidArgumentError(
@@ -104,7 +115,7 @@ absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOption
   }
   if (op.hidden == 0) {
     return absl::InvalidArgumentError(
-        "no op is named; pass --model FILE, or --hidden N and --intermediate N");
+        "no op is named; pass --model FILE, or --hidden N and --intermediate N, or --shapes FILE");
   }
   FfnProblem problem = {.hidden = DimK(op.hidden), .intermediate = DimN(op.intermediate)};
   FUSEBOX_ASSIGN_OR_RETURN(problem.dtype, DTypeByName(model.dtype, DType::kBf16));
@@ -122,12 +133,30 @@ absl::StatusOr<FfnProblem> ProblemFrom(const ModelOptions& model, const OpOption
   return problem;
 }
 
+}  // namespace
+
+absl::StatusOr<std::vector<NamedShape>> ShapesFrom(const ModelOptions& model, const OpOptions& op) {
+  if (op.shape_file.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem problem, ProblemFrom(model, op));
+    return std::vector<NamedShape>{{.name = "", .problem = problem}};
+  }
+  FUSEBOX_ASSIGN_OR_RETURN(std::vector<NamedShape> shapes, ReadShapeFile(op.shape_file));
+  for (NamedShape& shape : shapes) {
+    FUSEBOX_ASSIGN_OR_RETURN(shape.problem.dtype, DTypeByName(model.dtype, DType::kBf16));
+    FUSEBOX_RETURN_IF_ERROR(ApplyVariant(op, shape.problem));
+  }
+  return shapes;
+}
+
 absl::StatusOr<std::vector<OpToRun>> OpsToRun(const ModelOptions& model, const OpOptions& op) {
   std::vector<OpToRun> ops;
   if (model.model_files.empty()) {
-    FUSEBOX_ASSIGN_OR_RETURN(const FfnProblem fields, ProblemFrom(model, op));
-    FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> tiled, OpsOfProblem(fields, model.tokens));
-    for (const ModelOp& tile : tiled) FUSEBOX_RETURN_IF_ERROR(Append("", tile, op, ops));
+    FUSEBOX_ASSIGN_OR_RETURN(const std::vector<NamedShape> shapes, ShapesFrom(model, op));
+    for (const NamedShape& shape : shapes) {
+      FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelOp> tiled,
+                               OpsOfProblem(shape.problem, model.tokens));
+      for (const ModelOp& tile : tiled) FUSEBOX_RETURN_IF_ERROR(Append(shape.name, tile, op, ops));
+    }
     return ops;
   }
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<ModelRequest> requests, ReadModelRequests(model));

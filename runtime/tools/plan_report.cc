@@ -67,7 +67,7 @@ std::string CostText(const CostBreakdown& cost) {
           {std::string(absl::StripSuffix(name, "_us")), Fixed(value.get<double>(), 2), ""});
       continue;
     }
-    std::string parts = "root of squares of";
+    std::string parts = "norm of";
     for (const auto& [part, us] : value.items()) {
       if (part != "us" && us.is_number() && us != 0) {
         absl::StrAppend(&parts, " ", absl::StripSuffix(part, "_us"), " ",

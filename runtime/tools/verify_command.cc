@@ -183,6 +183,7 @@ void AddVerifyCommand(CLI::App& app, ExitCode& exit_code) {
   command
       ->add_option("--models", options->models_folder,
                    "folder of config.json files, all of which are taken, beside --model")
+      ->excludes("--shapes")
       ->type_name("DIR");
   command->add_flag("--as-engine", options->as_engine,
                     "each model's op with the norm and residual that --engine asks for, in place "

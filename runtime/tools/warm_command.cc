@@ -1,5 +1,5 @@
-// `fusebox warm`: plans and compiles every kernel that models need, or that engines recorded, into
-// the disk cache, with or without a GPU.
+// `fusebox warm`: plans and compiles every kernel that models need, or that engines recorded, and
+// compiles given plans, into the disk cache, with or without a GPU.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -33,6 +33,7 @@ constexpr int kMaxJobs = 256;  // more threads than any host this runs on has us
 struct WarmOptions {
   ModelOptions model;
   std::vector<std::string> manifest_files;
+  std::string plan_file;
   std::string gpu;
   std::string cache_dir;
   int jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxJobs);
@@ -49,30 +50,43 @@ absl::StatusOr<DeviceSpec> GpuToWarm(const WarmOptions& options, const Config& c
   return ChooseGpu(profile, config);
 }
 
-absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
-  PrintWarnings("warm", config);
-  ApplyCacheDir(options.cache_dir, config);
+absl::Status CheckOptions(const WarmOptions& options, const Config& config) {
   if (config.cache_dirs.empty()) {
     return absl::InvalidArgumentError(
         "there is no cache to warm: FUSEBOX_CACHE_DIR or --cache-dir names no folder, or neither "
         "is given and there is no home folder; pass --cache-dir DIR");
   }
-  if (options.model.model_files.empty() && options.manifest_files.empty()) {
-    return absl::InvalidArgumentError("no op is named; pass --model FILE or --manifest FILE");
+  if (options.model.model_files.empty() && options.manifest_files.empty() &&
+      options.plan_file.empty()) {
+    return absl::InvalidArgumentError(
+        "no op is named; pass --model FILE, --manifest FILE or --plans FILE");
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
+  PrintWarnings("warm", config);
+  ApplyCacheDir(options.cache_dir, config);
+  FUSEBOX_RETURN_IF_ERROR(CheckOptions(options, config));
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ManifestRequest> manifests,
                            ReadManifests(options.manifest_files));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, GpuToWarm(options, config, manifests));
   FUSEBOX_ASSIGN_OR_RETURN(const PlanOverrides overrides, ReadOverrides(config));
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ModelRequest> requests, ReadModelRequests(options.model));
+  std::vector<GivenPlan> plans;
+  if (!options.plan_file.empty()) {
+    FUSEBOX_ASSIGN_OR_RETURN(plans, ReadPlanFile(options.plan_file));
+  }
   FUSEBOX_ASSIGN_OR_RETURN(const auto log,
                            EventLog::Create({.level = config.log_level, .file = config.log_file}));
   EngineCounters counters;
   KernelService kernels(KernelService::OptionsFrom(config), log.get(), &counters);
   WarmRun run(gpu, overrides, &kernels);
-  const std::vector<WarmPiece> pieces = ListPieces(requests, manifests);
+  std::vector<WarmPiece> pieces = ListPieces(requests, manifests);
+  for (WarmPiece& piece : PiecesOfPlans(options.plan_file, plans))
+    pieces.push_back(std::move(piece));
   WarmReport report = {.gpu = gpu.name, .cache_root = config.cache_dirs.front()};
   {
     Progress progress(stderr, Progress::StyleFor(stderr), static_cast<int>(pieces.size()));
@@ -98,14 +112,19 @@ void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<WarmOptions>();
   CLI::App* command = app.add_subcommand(
       "warm",
-      "Plan and compile every kernel that models need, or that was recorded, into the cache; needs "
-      "no GPU");
+      "Plan and compile every kernel that models need, or that was recorded, or whose plan is "
+      "given, into the cache; needs no GPU");
   AddModelOptions(*command, options->model);
   AddBareOption(*command, options->model);
   command
       ->add_option("--manifest", options->manifest_files,
                    "what an engine wrote with FUSEBOX_RECORD; exactly that is made, for the GPU "
                    "type it was recorded on unless --gpu names one; may be repeated")
+      ->type_name("FILE");
+  command
+      ->add_option("--plans", options->plan_file,
+                   "compile the plans in this file too, one JSON a line, as plan --sample prints "
+                   "them")
       ->type_name("FILE");
   AddGpuOption(*command, options->gpu);
   command

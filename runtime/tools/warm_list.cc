@@ -1,6 +1,7 @@
 #include "runtime/tools/warm_list.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace fusebox {
@@ -43,6 +44,21 @@ std::vector<WarmPiece> ListPieces(const std::vector<ModelRequest>& requests,
       Add(pieces, entry.op.problem.Name(), entry.op,
           {.model = manifest.file, .tensor_parallel = 0, .tokens = {entry.op.token_tile}});
     }
+  }
+  return pieces;
+}
+
+std::vector<WarmPiece> PiecesOfPlans(const std::string& file, const std::vector<GivenPlan>& plans) {
+  std::vector<WarmPiece> pieces;
+  std::set<FusionPlan> listed;
+  for (const GivenPlan& given : plans) {
+    const FusionPlan& plan = given.plan;
+    if (!listed.insert(plan).second) continue;
+    pieces.push_back(
+        {.name = plan.problem.Name(),
+         .op = TiledOp{.problem = plan.problem, .token_tile = plan.token_tile},
+         .askers = {{.model = file, .tensor_parallel = 0, .tokens = {plan.token_tile}}},
+         .plan = plan});
   }
   return pieces;
 }

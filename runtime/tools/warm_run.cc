@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/engine/catch_exceptions.h"
-#include "runtime/engine/planner.h"
 #include "runtime/engine/start_threads.h"
 #include "src/base/status.h"
+#include "src/plan/cost_model.h"
+#include "src/plan/legality.h"
+#include "src/source/emit.h"
 
 namespace fusebox {
 namespace {
@@ -52,10 +54,24 @@ WarmRow WarmRun::MakeReady(const WarmPiece& piece) {
   return row;
 }
 
+absl::StatusOr<std::vector<PlannedKernel>> WarmRun::KernelsOf(const WarmPiece& piece) const {
+  if (!piece.plan.has_value()) {
+    return PlanLadder(piece.op->problem, piece.op->token_tile, gpu_, overrides_);
+  }
+  const FusionPlan& plan = *piece.plan;
+  FUSEBOX_RETURN_IF_ERROR(CheckLegal(plan, gpu_));
+  FUSEBOX_ASSIGN_OR_RETURN(KernelSource source, Emit(plan, overrides_.templates));
+  PlannedKernel kernel = {.report = {.best = {.plan = plan, .cost = EstimateCost(plan, gpu_)},
+                                     .chosen_by = ChosenBy::kForced},
+                          .source = std::move(source)};
+  std::vector<PlannedKernel> kernels;
+  kernels.push_back(std::move(kernel));
+  return kernels;
+}
+
 absl::Status WarmRun::Fill(const WarmPiece& piece, WarmRow& row) {
   FUSEBOX_RETURN_IF_ERROR(piece.op.status());
-  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<PlannedKernel> ladder,
-                           PlanLadder(piece.op->problem, piece.op->token_tile, gpu_, overrides_));
+  FUSEBOX_ASSIGN_OR_RETURN(const std::vector<PlannedKernel> ladder, KernelsOf(piece));
   const PlannedKernel& first = ladder.front();
   row.plan = first.report.best.plan.Summary();
   row.predicted_us = first.report.best.cost.us();

@@ -1,7 +1,7 @@
-// WarmRun makes pieces ready in the disk cache: plan, write the sources of the plan and of the rest
-// of its ladder, find each kernel, else compile and keep it. Invariant: after the first kernel that
-// could not be kept nothing more is compiled in vain; NVRTC is looked for only once something is
-// missing. Thread-safe.
+// WarmRun makes pieces ready in the disk cache: plan, or take the plan that is given, write the
+// sources of the plan and of the rest of its ladder, find each kernel, else compile and keep it.
+// Invariant: after the first kernel that could not be kept nothing more is compiled in vain; NVRTC
+// is looked for only once something is missing. Thread-safe.
 #ifndef FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 #define FUSEBOX_RUNTIME_TOOLS_WARM_RUN_H_
 
@@ -16,6 +16,7 @@
 #include "runtime/compile/compiled_kernel.h"
 #include "runtime/engine/kernel_service.h"
 #include "runtime/engine/overrides.h"
+#include "runtime/engine/planner.h"
 #include "runtime/tools/progress.h"
 #include "runtime/tools/warm_list.h"
 #include "src/device/device_spec.h"
@@ -67,6 +68,7 @@ class WarmRun {
 
  private:
   absl::Status Fill(const WarmPiece& piece, WarmRow& row) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<PlannedKernel>> KernelsOf(const WarmPiece& piece) const;
   absl::StatusOr<ServedKernel> MakeKept(const KernelSource& source) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckKept(const KernelSource& source, const CompiledKernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);

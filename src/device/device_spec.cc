@@ -73,7 +73,9 @@ void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("kernel.wgmma_ns", &spec.wgmma_ns, 0.0, kMaxNs);
   fields.Read("kernel.wgmma_ns_per_token", &spec.wgmma_ns_per_token, 0.0, kMaxNs);
   fields.Read("kernel.k_exchange_ns", &spec.k_exchange_ns, 0.0, kMaxNs);
+  fields.Read("kernel.slot_ns", &spec.slot_ns, 0.0, 1e6);
   fields.Read("kernel.grid_gather_us", &spec.grid_gather_us, 0.0, 1e3);
+  fields.Read("kernel.reduce_scatter_us", &spec.reduce_scatter_us, 0.0, 1e3);
   fields.Read("kernel.combine_unit_ns", &spec.combine_unit_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_pass_ns", &spec.combine_pass_ns, 0.0, kMaxNs);
   fields.Read("kernel.combine_patience_ns", &spec.combine_patience_ns, 0.0, kMaxNs);

@@ -58,7 +58,9 @@ struct DeviceSpec {
   double wgmma_ns = 0;             // one m64nNk16 in its warpgroup's chain, whatever N
   double wgmma_ns_per_token = 0;   // one m64nNk16 in its warpgroup's chain, per column of N
   double k_exchange_ns = 0;        // sums handed between warpgroups that split k
+  double slot_ns = 0;              // a consumer's turn at a ring slot beside its MMAs
   double grid_gather_us = 0;       // h to L2, the grid barrier, the first of it back
+  double reduce_scatter_us = 0;    // dsm reduce_scatter beside its bytes
   double combine_unit_ns = 0;      // 16 rows x 8 tokens: a latency of one batch's loads
   double combine_pass_ns = 0;      // a pass's arrivals and first loads, before its units
   double combine_patience_ns = 0;  // what letting the others arrive first costs

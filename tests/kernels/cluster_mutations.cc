@@ -127,14 +127,13 @@ std::vector<Mutation> MulticastMutations() {
                     "        const u32 peer = rank;\n"}},
        .provocation = {kFirstRankReadsLate}},
       {.name = "multicast_exit",
-       .removed = "the cluster barrier's place behind phase 2: a CTA may leave while peers still "
-                  "release slots to it; such arrivals are mostly too early to show, so the text "
-                  "is judged",
+       .removed = "the cluster barrier behind a phase 2 that is multicast: a CTA may leave while "
+                  "peers still release slots to it; such arrivals are mostly too early to show, so "
+                  "the text is judged",
        .symptom = Symptom::kText,
        .op = MutatedOp::kSplit,
-       .removal = {{kGridFlow, "    if constexpr (!Down::kMulticasts) ptx::ClusterArrive();\n",
-                    "    ptx::ClusterArrive();\n"},
-                   {kGridFlow, "    if constexpr (Down::kMulticasts) ptx::ClusterArrive();\n", ""}},
+       .removal = {{kGridFlow, "  static constexpr bool kLeavesTogether = Down::kMulticasts;\n",
+                    "  static constexpr bool kLeavesTogether = false;\n"}},
        .provocation = {}},
   };
 }

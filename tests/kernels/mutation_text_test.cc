@@ -34,9 +34,20 @@ bool FencesBetweenStoreAndPush(const FusionPlan& plan, const std::string& ptx) {
   return store != kNone && fence != kNone && meet != kNone && (push == kNone || meet < push);
 }
 
+// A grid-gather kernel whose phase 2 is multicast: others of that dataflow meet the cluster at the
+// start alone.
+bool MulticastsPhase2(const FusionPlan& plan) {
+  return plan.activation_multicast && plan.gathers_over_grid() &&
+         plan.down.k_ctas < plan.cluster_size;
+}
+
 // Every thread arrives twice and waits twice, the second time last of all.
-bool LeavesTogether(const FusionPlan&, const std::string& ptx) {
+bool LeavesTogether(const FusionPlan& plan, const std::string& ptx) {
   const size_t last_wait = ptx.rfind("barrier.cluster.wait.acquire");
+  if (plan.gathers_over_grid() && !MulticastsPhase2(plan)) {
+    return Count(ptx, "barrier.cluster.arrive.release") == 1 &&
+           Count(ptx, "barrier.cluster.wait.acquire") == 2;
+  }
   return Count(ptx, "barrier.cluster.arrive.release") == 3 &&
          Count(ptx, "barrier.cluster.wait.acquire") == 3 && last_wait != kNone &&
          ptx.find("cp.async.bulk", last_wait) == kNone && ptx.find("st.global", last_wait) == kNone;
@@ -106,12 +117,11 @@ bool AcquiresFromPeers(const FusionPlan& plan, const std::string& ptx) {
 
 // A consumer tells the cluster that it may leave after its last arrival at a peer's ring.
 bool ReleasesRingsBeforeLeaving(const FusionPlan& plan, const std::string& ptx) {
-  const bool multicasts =
-      plan.activation_multicast && plan.gathers_over_grid() && plan.down.k_ctas < plan.cluster_size;
-  if (!multicasts) return true;
+  if (!MulticastsPhase2(plan)) return true;
   const size_t first = ptx.find("wgmma.mma_async");
   const size_t last_release = ptx.rfind("mbarrier.arrive.relaxed.cluster");
   return first != kNone && last_release != kNone && first < last_release &&
+         ptx.find("barrier.cluster.arrive", last_release) != kNone &&
          ptx.find("barrier.cluster.arrive", first) > last_release;
 }
 

@@ -88,11 +88,8 @@ std::vector<Mutation> MakeMutations() {
        .removal = {{kDsmFlow,
                     "    ptx::ClusterArrive();       // all slices have come: peers may leave\n",
                     ""},
-                   {kKernel, "  ptx::ClusterArrive();\n}\n", "}\n"},
-                   {kKernel,
-                    "  ptx::ClusterWait();  // no CTA leaves before every peer has what it was "
-                    "sent\n",
-                    ""}},
+                   {kKernel, "  if constexpr (Flow::kLeavesTogether) ptx::ClusterArrive();\n", ""},
+                   {kKernel, "  if constexpr (Flow::kLeavesTogether) ptx::ClusterWait();\n", ""}},
        .provocation = {kRankZeroPushesLate}},
       {.name = "proxy_fence",
        .removed = "fence.proxy.async before the push: copies and wgmma may read h before it is "

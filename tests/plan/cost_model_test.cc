@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/plan/some_plan.h"
 
 namespace fusebox {
@@ -19,7 +21,10 @@ TEST(CostModelTest, TheTermsAddUp) {
 
 TEST(CostModelTest, APhaseTakesMoreThanItsLargestTermAndLessThanTheirSum) {
   const PhaseCost phase{.hbm_us = 3, .producer_us = 4};
-  EXPECT_DOUBLE_EQ(phase.us(), 5);
+  EXPECT_NEAR(phase.us(), std::pow(std::pow(3, 2.5) + std::pow(4, 2.5), 0.4), 1e-12);
+  const PhaseCost even{1, 1, 1, 1, 1, 1};
+  EXPECT_NEAR(even.us(), std::pow(6, 0.4), 1e-12);
+  EXPECT_EQ(PhaseCost{}.us(), 0);
   EXPECT_EQ(phase.bound(), "producer");
 }
 

@@ -58,6 +58,18 @@ Measurements ReadMeasurements(const DeviceSpec& device, const char* path = kPlan
   return by_problem;
 }
 
+// What the constants are fitted to: dsm gather up to 32 tokens, beyond which it is hardly chosen,
+// and grid gather at all tiles.
+Measurements ReadAll(const DeviceSpec& device) {
+  Measurements all = ReadMeasurements(device);
+  for (const auto& [name, plans] : ReadMeasurements(device, kTilesFile)) {
+    for (const Measurement& plan : plans) {
+      if (plan.plan.gathers_over_grid()) all[name].push_back(plan);
+    }
+  }
+  return all;
+}
+
 double Quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
@@ -159,6 +171,9 @@ constexpr FittedConstant kFitted[] = {
     {"combine_pass_ns", &DeviceSpec::combine_pass_ns},
     {"combine_patience_ns", &DeviceSpec::combine_patience_ns},
     {"combine_party_ns", &DeviceSpec::combine_party_ns},
+    {"slot_ns", &DeviceSpec::slot_ns},
+    {"grid_gather_us", &DeviceSpec::grid_gather_us},
+    {"reduce_scatter_us", &DeviceSpec::reduce_scatter_us},
 };
 
 // Squares of the relative errors, but linear beyond 8 %, so that a few plans that the model does
@@ -201,34 +216,23 @@ DeviceSpec Fit(DeviceSpec device, const Measurements& by_problem) {
 }
 
 TEST(MeasuredPlansTest, TheProfileHoldsTheFit) {
-  const Measurements by_problem = ReadMeasurements(H200());
+  const Measurements by_problem = ReadAll(H200());
   EXPECT_LT(Loss(by_problem, H200()), 1.01 * Loss(by_problem, Fit(H200(), by_problem)))
       << "run measured_plans_test --fit";
 }
 
-// Grid gather has one constant of its own; the others were fitted to dsm gather.
-TEST(MeasuredTilesTest, TimesOfGridGatherAreNearAndItsConstantIsTheFit) {
-  const Measurements by_problem = ReadMeasurements(H200(), kTilesFile);
-  Measurements over_grid;
+TEST(MeasuredTilesTest, TimesOfGridGatherAreNear) {
   std::vector<double> errors;
-  for (const auto& [name, plans] : by_problem) {
+  for (const auto& [name, plans] : ReadMeasurements(H200(), kTilesFile)) {
     for (const Measurement& plan : plans) {
-      if (!plan.plan.gathers_over_grid()) continue;
-      over_grid[name].push_back(plan);
-      errors.push_back(plan.Error());
+      if (plan.plan.gathers_over_grid()) errors.push_back(plan.Error());
     }
   }
-  ASSERT_EQ(errors.size(), 343u);
+  ASSERT_EQ(errors.size(), 625u);
   std::printf("grid gather: median error %.3f, 90 %% below %.3f\n", Quantile(errors, 0.5),
               Quantile(errors, 0.9));
-  EXPECT_LT(Quantile(errors, 0.5), 0.12);
-  EXPECT_LT(Quantile(errors, 0.9), 0.3);
-  const double loss = Loss(over_grid, H200());
-  for (const double factor : {0.8, 0.9, 1.1, 1.2}) {
-    DeviceSpec changed = H200();
-    changed.grid_gather_us *= factor;
-    EXPECT_LT(loss, 1.01 * Loss(over_grid, changed)) << changed.grid_gather_us;
-  }
+  EXPECT_LT(Quantile(errors, 0.5), 0.06);
+  EXPECT_LT(Quantile(errors, 0.9), 0.16);
 }
 
 TEST(MeasuredTilesTest, TheChoiceBeyond32TokensIsNearTheBest) {
@@ -245,18 +249,18 @@ TEST(MeasuredTilesTest, TheChoiceBeyond32TokensIsNearTheBest) {
                 best_us, regret);
     regrets.push_back(regret);
   }
-  ASSERT_EQ(regrets.size(), 18u);
-  EXPECT_LT(Quantile(regrets, 0.5), 1.06);
-  EXPECT_LT(Quantile(regrets, 1.0), 1.35);
+  ASSERT_EQ(regrets.size(), 19u);
+  EXPECT_LT(Quantile(regrets, 0.5), 1.04);
+  EXPECT_LT(Quantile(regrets, 1.0), 1.25);
 }
 
 // Constants fitted without any plan of a problem's dims predict its plans nearly as well.
 TEST(MeasuredPlansTest, ProblemsThatTheFitHasNotSeenArePredicted) {
-  const Measurements by_problem = ReadMeasurements(H200());
+  const Measurements fitted_to = ReadAll(H200());
   std::vector<double> errors;
-  for (const auto& [name, plans] : by_problem) {
+  for (const auto& [name, plans] : ReadMeasurements(H200())) {
     Measurements others;
-    for (const auto& [other, other_plans] : by_problem) {
+    for (const auto& [other, other_plans] : fitted_to) {
       if (other_plans[0].plan.problem.Name() != plans[0].plan.problem.Name()) {
         others[other] = other_plans;
       }
@@ -274,7 +278,7 @@ TEST(MeasuredPlansTest, ProblemsThatTheFitHasNotSeenArePredicted) {
 
 void PrintFit() {
   const DeviceSpec profile = H200();
-  const DeviceSpec fitted = Fit(profile, ReadMeasurements(profile));
+  const DeviceSpec fitted = Fit(profile, ReadAll(profile));
   for (const FittedConstant& constant : kFitted) {
     std::printf("%-22s %9.4g in the profile, %9.4g fitted\n", constant.name,
                 profile.*constant.value, fitted.*constant.value);

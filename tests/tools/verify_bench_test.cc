@@ -60,6 +60,10 @@ TEST(VerifyBenchTest, UsageErrorsNameWhatIsAccepted) {
        "plan file nowhere.jsonl does not exist; give the path of a file with one plan a line"},
       {{"bench", "--plans", folder.path("text.jsonl")}, "line 1: is no JSON object"},
       {{"bench", "--plans", folder.path("bad.jsonl")}, "line 2: "},
+      {{"bench", "--fastest", "5"}, "--fastest requires --plans"},
+      {{"bench", "--seconds", "5"}, "--seconds requires --plans"},
+      {{"bench", "--shapes", "nowhere.json"}, "shape file nowhere.json does not exist"},
+      {{"bench", "--shapes", "nowhere.json", "--hidden", "64"}, "--hidden excludes --shapes"},
   };
   for (const UsageCase& one : cases) {
     const CommandResult result = RunCommand(one.arguments);
