@@ -111,9 +111,14 @@ sanitized_shapes=(
   "--hidden 96 --intermediate 360 --form plain --norm layer --residual add_after --bias both"
   "--hidden 768 --intermediate 3072 --form plain --layout in_out --tokens 8,65"
   "--hidden 520 --intermediate 1000 --tokens 16"
-  "--hidden 520 --intermediate 1000 --norm rms --residual add_before_norm --tokens 13")
-# The last two run as grid gather, which the planner would not take for dims as small as the tools
-# need.
+  "--hidden 520 --intermediate 1000 --norm rms --residual add_before_norm --tokens 13"
+  "--hidden 520 --intermediate 1000 --form plain --tokens 13,61"
+  "--hidden 520 --intermediate 1000 --tokens 61"
+  "--hidden 520 --intermediate 1000 --norm rms --residual add_before_norm --tokens 61"
+  "--hidden 520 --intermediate 1000 --norm rms_plus_one --residual sandwich --tokens 61")
+# The last six run as kinds of plans which the planner would not take for dims as small as the tools
+# need: grid gather, with k split over CTAs, activations multicast and tokens in wgmma's rows; and
+# dsm gather with activations multicast.
 sanitized_plans="@tests/gpu/grid_gather_plans.jsonl"
 
 phase_sanitizer() {

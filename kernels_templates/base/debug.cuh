@@ -21,7 +21,7 @@ enum class SpinSite : u32 {
   kWeightLanded = 7,     // weight producer for an earlier slot to land
   kRows = 8,             // readers for the cluster's normalised rows
   kGridArrived = 9,      // activation producer for the grid's h
-  kPeersHaveSpace = 10,  // consumers for their peers' rings to be idle
+  kPeersHaveSpace = 10,  // consumers for the rings of CTAs that split k with theirs to be idle
   kSumsReceived = 11,    // consumers for their peers' sums
 };
 

@@ -59,9 +59,8 @@ struct DsmReduceScatter {
   __device__ __forceinline__ static u32 Owner(u32 unit) {
     return (unit / Units::kPassStrips + unit % Units::kPassStrips) % kParts;
   }
-  // Where the owner of `unit` keeps the sums of part `from`.
-  __device__ __forceinline__ u32 Place(u32 unit, u32 from) const {
-    const u32 slot = from < Owner(unit) ? from : from - 1;
+  // Where the owner of `unit` keeps others' sums of it: slots in the order of k, without its own.
+  __device__ __forceinline__ u32 Place(u32 unit, u32 slot) const {
     return sums_of_peers + (slot * kPartUnits + unit / kParts) * kUnitBytes +
            outputs.lane * kFragmentBytes;
   }
@@ -77,7 +76,8 @@ struct DsmReduceScatter {
       for (int block = 0; block < Units::kBlocks; ++block) {
         const u32 unit = Units::Unit(tile, block, warp);
         if (!outputs.Exists(unit) || Owner(unit) == Part()) continue;
-        ptx::StoreSharedCluster(ptx::MapToPeer(Place(unit, Part()), first + Owner(unit)),
+        const u32 slot = Part() < Owner(unit) ? Part() : Part() - 1;
+        ptx::StoreSharedCluster(ptx::MapToPeer(Place(unit, slot), first + Owner(unit)),
                                 sums.Fragment(tile, block));
       }
     }
@@ -101,15 +101,21 @@ struct DsmReduceScatter {
   }
 
  private:
+  __device__ __forceinline__ static void Add(Float4& sum, const Float4& part) {
+    sum.x += part.x;
+    sum.y += part.y;
+    sum.z += part.z;
+    sum.w += part.w;
+  }
+
+  // Of a unit that this CTA finishes. Its own part comes in front of those that follow it in k: all
+  // are loaded from one address and constants, for there are no registers for more.
   __device__ __forceinline__ Float4 SumOfUnit(u32 unit, const Float4& own) const {
     Float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
-    for (u32 part = 0; part < kParts; ++part) {
-      const Float4 add = part == Part() ? own : ptx::LoadShared(Place(unit, part));
-      sum.x += add.x;
-      sum.y += add.y;
-      sum.z += add.z;
-      sum.w += add.w;
+    for (u32 slot = 0; slot < kParts; ++slot) {
+      if (slot == Part()) Add(sum, own);
+      if (slot + 1 < kParts) Add(sum, ptx::LoadShared(Place(unit, slot)));
     }
     return sum;
   }

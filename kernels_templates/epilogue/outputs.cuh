@@ -24,11 +24,11 @@ struct Outputs {
   static constexpr int kBlocks = Phase::kBlocks;
   static constexpr int kPassStrips = Phase::kTiles * kWarps;
   static constexpr int kPassUnits = kPassStrips * kBlocks;
-  // Units with rows of one CTA that make 8 tokens' outputs.
-  static constexpr int kCtaBlockUnits =
+  // Units with rows of one slice of output rows that have outputs of a block of 8 tokens.
+  static constexpr int kSliceBlockUnits =
       Phase::kPasses * CeilDiv(Phase::kRowsPerPass, Phase::kTokensAreRows ? 8 : 16);
 
-  // Grid gather: slices of output rows.
+  // Grid gather: slices of output rows, each of one CTA or of those that split its k.
   static constexpr u32 kSlices = Plan::kNumClusters * Plan::kClusterSize / Phase::kKCtas;
 
   const FfnParams& params;
@@ -79,11 +79,12 @@ struct Outputs {
     }
   }
 
-  // A whole warp, after WriteUnit of a unit that exists; `num_ctas` CTAs make the block's outputs.
-  __device__ __forceinline__ void FinishUnit(u32 unit, u32 num_ctas) const {
+  // A whole warp, after WriteUnit of a unit that exists; `num_slices` slices of output rows
+  // make the token block's outputs.
+  __device__ __forceinline__ void FinishUnit(u32 unit, u32 num_slices) const {
     if constexpr (Plan::kResidualMode == ResidualMode::kSandwich) {
       const SandwichNorm<Plan> norm{params, lane};
-      const u32 units = num_ctas * kCtaBlockUnits;
+      const u32 units = num_slices * kSliceBlockUnits;
       const u32 token = Phase::kTokensAreRows ? Strip(unit) : Block(unit);
       norm.Arrive(token / 8, units);
       if (Phase::kTokensAreRows && token + 8 < params.tokens) norm.Arrive(token / 8 + 1, units);

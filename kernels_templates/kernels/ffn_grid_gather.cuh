@@ -1,6 +1,7 @@
 // Dataflow "grid gather" of the ffn kernel: see src/plan/fusion_plan.h. h goes through L2 behind a
-// grid barrier, which only the activation producer waits for: the weight stream runs on. Every CTA
-// makes whole outputs.
+// grid barrier, which only the activation producer waits for: the weight stream runs on. A CTA
+// makes whole outputs, or, where k of phase 2 is split over a cluster, partial sums that the
+// cluster adds.
 #ifndef FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 #define FUSEBOX_KERNELS_TEMPLATES_KERNELS_FFN_GRID_GATHER_CUH_
 

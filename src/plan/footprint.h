@@ -65,7 +65,7 @@ int64_t DownSlotBytes(const FusionPlan& plan);
 int64_t ReceivedBytes(const FusionPlan& plan);
 
 // Bytes of fp32 partial sums: per CTA, passes * warpgroups * tiles * (token_tile / 8) fragments of
-// 128 threads * 16 bytes. 0 where nothing is combined.
+// 128 threads * 16 bytes. 0 where no clusters are combined: with grid gather.
 int64_t PartialBytes(const FusionPlan& plan);
 // Bytes of h in L2, [token_tile, intermediate]. 0 with dsm gather.
 int64_t GatheredBytes(const FusionPlan& plan);

@@ -1,6 +1,6 @@
 // WorkList: what each CTA of a plan loads, makes and writes, spelled out from the plan alone. The
 // interpreter executes it and the coverage check counts it, so both judge the same description; the
-// kernel (kernels_templates/copy/ffn_producers.cuh, edges/ordered_partials.cuh) follows it too.
+// kernel (kernels_templates/copy/ffn_producers.cuh, edges/) follows it too.
 // Pure functions. REQUIRES: a plan that keeps the field rules of legality.h.
 #ifndef FUSEBOX_SRC_PLAN_WORK_LIST_H_
 #define FUSEBOX_SRC_PLAN_WORK_LIST_H_
@@ -39,10 +39,10 @@ struct WeightSlot {
   std::vector<WeightBox> boxes;
 };
 
-// 16 output rows x 8 tokens, or 8 x 16 where tokens are wgmma's rows, that one CTA writes. Where
-// CTAs split k each writes its own. With ordered partials the CTAs of a rank share the rank's: here
-// a unit's owner sums it over the clusters; in the kernel it may be whichever CTA of the rank
-// arrives last.
+// 16 output rows x 8 tokens, or 8 x 16 where tokens are wgmma's rows, that one CTA writes: of those
+// that split k the one that the unit is dealt to. With ordered partials the CTAs of a rank share
+// the rank's: here a unit's owner sums it over the clusters; in the kernel it may be whichever CTA
+// of the rank arrives last.
 struct OutputUnit {
   int64_t row_begin = 0;
   int64_t num_rows = 0;  // fewer where a pass or the matrix ends; 0: padding

@@ -122,6 +122,26 @@ TEST(BrokenPlanTest, DiffersFromTheOracle) {
       << plan.ToJson();
 }
 
+// Of splits of k, multicast and token rows what the small problems leave out nothing here judges.
+TEST(SmallProblemsTest, HavePlansOfEveryKind) {
+  std::set<PlanKind> kinds;
+  for (const SmallProblem& small : SmallProblems()) {
+    const std::vector<FusionPlan> plans =
+        LegalPlans(small.problem, small.token_tile, FindDeviceProfile("h200-sxm").value());
+    for (const auto& [kind, of_kind] : KindsOf(plans)) kinds.insert(kind);
+  }
+  for (const bool multicasts : {false, true})
+    EXPECT_TRUE(kinds.contains({Scope::kDsm, MmaRows::kWeights, 1, multicasts})) << multicasts;
+  for (const MmaRows rows : {MmaRows::kWeights, MmaRows::kTokens}) {
+    EXPECT_TRUE(kinds.contains({Scope::kGrid, rows, 1, false})) << ToString(rows);
+    for (const int k_ctas : {2, 4})
+      EXPECT_TRUE(kinds.contains({Scope::kGrid, rows, k_ctas, true})) << ToString(rows) << k_ctas;
+  }
+  // With weights in rows eight CTAs need more than 64 output rows each, too many for this test.
+  EXPECT_TRUE(kinds.contains({Scope::kGrid, MmaRows::kTokens, 8, true}));
+  EXPECT_TRUE(kinds.contains({Scope::kGrid, MmaRows::kWeights, 2, false}));
+}
+
 INSTANTIATE_TEST_SUITE_P(SmallProblems, PlanSpaceTest, testing::ValuesIn(SmallProblems()),
                          [](const testing::TestParamInfo<SmallProblem>& param) {
                            return param.param.problem.Name() + "_t" +

@@ -11,6 +11,7 @@
 #include "src/device/device_profiles.h"
 #include "src/plan/search.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/kernels/plan_sample.h"
 
 namespace fusebox {
 namespace {
@@ -141,6 +142,8 @@ class DeterminismTest : public GpuTest {
   void ExpectRepeatable(const Shape& shape, fusebox_switch pdl,
                         std::vector<uint16_t>& expected) const;
   void ExpectTwoStreamsAlike(const Repeater& repeater, const std::vector<uint16_t>& expected) const;
+  void ExpectJitterAlike(const MeasureKernels& kernels, const Shape& shape,
+                         const FusionPlan& plan) const;
 };
 
 void DeterminismTest::ExpectRepeatable(const Shape& shape, fusebox_switch pdl,
@@ -215,40 +218,62 @@ TEST_F(DeterminismTest, EveryShapeRepeatsItsBits) {
   }
 }
 
+// The plain build's bits are repeated by itself and by three jitter builds.
+void DeterminismTest::ExpectJitterAlike(const MeasureKernels& kernels, const Shape& shape,
+                                        const FusionPlan& plan) const {
+  SCOPED_TRACE(shape.problem.Name() + " " + plan.Summary());
+  ASSERT_OK_AND_ASSIGN(const FfnLayer layer, FfnLayer::Make(gpu(), kernels, shape.problem, 5));
+  FfnOperandViews views = layer.views();
+  std::vector<uint16_t> expected;
+  for (const int seed : {0, 1, 2, 3}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ForcedKernel kernel,
+        ForcedKernel::Make(gpu(), plan, {.bounded_spins = seed > 0, .jitter_seed = seed}));
+    ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
+                         LaunchBuffers::Make(gpu(), shape.problem, kernel.workspace_bytes()));
+    views.x = buffers.x().View(shape.tokens);
+    views.residual = buffers.residual().View(shape.tokens);
+    ASSERT_STATUS_OK(kernels.FillUniform(views.x, kActivationLimit, 99));
+    ASSERT_STATUS_OK(kernels.FillUniform(views.residual, kActivationLimit, 98));
+    ASSERT_STATUS_OK(buffers.InitWorkspaceByHand());
+    ASSERT_OK_AND_ASSIGN(const FfnParams params, kernel.Params(views, buffers));
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_STATUS_OK(buffers.y().Poison());
+      ASSERT_STATUS_OK(buffers.residual_out().Poison());
+      ASSERT_STATUS_OK(buffers.PoisonPartials());
+      // Two in a row, so that the second starts while the first still runs.
+      ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
+      ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
+      ASSERT_STATUS_OK(gpu().Synchronize());
+      ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> outputs, TakeOutputs(buffers, shape));
+      if (expected.empty()) expected = outputs;
+      ASSERT_EQ(outputs, expected) << "seed " << seed << ", repeat " << i;
+    }
+  }
+}
+
 TEST_F(DeterminismTest, JitterBuildsGiveThePlainBuildsBits) {
   const DeviceSpec device = FindDeviceProfile("h200-sxm").value();
   ASSERT_OK_AND_ASSIGN(const MeasureKernels kernels, MeasureKernels::Load(gpu()));
   for (const Shape& shape : Shapes()) {
-    SCOPED_TRACE(shape.problem.Name());
     const int tile = TokenTileFor(shape.tokens).value();
-    const FusionPlan plan = Search(shape.problem, tile, device).value().best.plan;
-    ASSERT_OK_AND_ASSIGN(const FfnLayer layer, FfnLayer::Make(gpu(), kernels, shape.problem, 5));
-    FfnOperandViews views = layer.views();
-    std::vector<uint16_t> expected;
-    for (const int seed : {0, 1, 2, 3}) {
-      ASSERT_OK_AND_ASSIGN(
-          const ForcedKernel kernel,
-          ForcedKernel::Make(gpu(), plan, {.bounded_spins = seed > 0, .jitter_seed = seed}));
-      ASSERT_OK_AND_ASSIGN(const LaunchBuffers buffers,
-                           LaunchBuffers::Make(gpu(), shape.problem, kernel.workspace_bytes()));
-      views.x = buffers.x().View(shape.tokens);
-      views.residual = buffers.residual().View(shape.tokens);
-      ASSERT_STATUS_OK(kernels.FillUniform(views.x, kActivationLimit, 99));
-      ASSERT_STATUS_OK(kernels.FillUniform(views.residual, kActivationLimit, 98));
-      ASSERT_STATUS_OK(buffers.InitWorkspaceByHand());
-      ASSERT_OK_AND_ASSIGN(const FfnParams params, kernel.Params(views, buffers));
-      for (int i = 0; i < 20; ++i) {
-        ASSERT_STATUS_OK(buffers.y().Poison());
-        ASSERT_STATUS_OK(buffers.residual_out().Poison());
-        ASSERT_STATUS_OK(buffers.PoisonPartials());
-        // Two in a row, so that the second starts while the first still runs.
-        ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
-        ASSERT_STATUS_OK(kernel.Launch(params, ProgrammaticOverlap::kAllowed, gpu().stream()));
-        ASSERT_STATUS_OK(gpu().Synchronize());
-        ASSERT_OK_AND_ASSIGN(const std::vector<uint16_t> outputs, TakeOutputs(buffers, shape));
-        if (expected.empty()) expected = outputs;
-        ASSERT_EQ(outputs, expected) << "seed " << seed << ", repeat " << i;
-      }
+    ExpectJitterAlike(kernels, shape, Search(shape.problem, tile, device).value().best.plan);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What the search would not choose for these too.
+TEST_F(DeterminismTest, JitterBuildsOfEveryKindGiveThePlainBuildsBits) {
+  const DeviceSpec device = FindDeviceProfile("h200-sxm").value();
+  ASSERT_OK_AND_ASSIGN(const MeasureKernels kernels, MeasureKernels::Load(gpu()));
+  const FfnProblem normed =
+      Normed(Gated(1024, 3072), Norm::kRms, ResidualMode::kAddBeforeNorm, DType::kBf16);
+  for (const Shape& shape :
+       {Shape{Gated(520, 1000), 13}, Shape{Gated(1024, 3072), 61}, Shape{normed, 125}}) {
+    const int tile = TokenTileFor(shape.tokens).value();
+    for (const FusionPlan& plan : OneOfEachKind(LegalPlans(shape.problem, tile, device))) {
+      ExpectJitterAlike(kernels, shape, plan);
+      if (HasFatalFailure()) return;
     }
   }
 }

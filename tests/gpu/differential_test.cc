@@ -218,8 +218,9 @@ TEST_P(DifferentialTest, LegalPlansEqualTheOracle) {
       ASSERT_TRUE(of_sums.ok()) << of_sums.failure;
     }
   }
-  std::printf("plans %s: %zu of %zu legal plans run, worst error/bound %.3f%s\n", one.name.c_str(),
-              num_run, legal.size(), worst_ratio, is_relu ? " (bitwise)" : "");
+  std::printf("plans %s: %zu of %zu legal plans run, %zu kinds, worst error/bound %.3f%s\n",
+              one.name.c_str(), num_run, legal.size(), KindsOf(legal).size(), worst_ratio,
+              is_relu ? " (bitwise)" : "");
   EXPECT_GE(num_run, std::min<size_t>(legal.size(), 64));
 }
 

@@ -2,9 +2,13 @@
 // kernel's bits must be the oracle's. Through the public API, at token counts around every tile.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "runtime/tools/ffn_layer.h"
 #include "tests/gpu/device_case.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/kernels/plan_sample.h"
 #include "tests/kernels/test_shapes.h"
 #include "tests/reference/ffn_oracle.h"
 
@@ -32,21 +36,37 @@ class ExactTest : public GpuTest {
     return first;
   }
 
-  void ExpectExact(const FfnProblem& problem, const WeightArrangement& arrangement);
+  void ExpectExact(const FfnProblem& problem, const WeightArrangement& arrangement) {
+    ExpectExact(engine_, problem, arrangement);
+  }
+  void ExpectExact(api::Engine& engine, const FfnProblem& problem,
+                   const WeightArrangement& arrangement);
 
   api::Engine engine_;
 };
 
-void ExactTest::ExpectExact(const FfnProblem& problem, const WeightArrangement& arrangement) {
+// Engines created while it lives take these plans.
+class ForcedPlansInEnvironment {
+ public:
+  explicit ForcedPlansInEnvironment(const std::string& plans) {
+    setenv("FUSEBOX_FORCE_PLAN", plans.c_str(), /*overwrite=*/1);
+  }
+  ~ForcedPlansInEnvironment() { unsetenv("FUSEBOX_FORCE_PLAN"); }
+  ForcedPlansInEnvironment(const ForcedPlansInEnvironment&) = delete;
+  ForcedPlansInEnvironment& operator=(const ForcedPlansInEnvironment&) = delete;
+};
+
+void ExactTest::ExpectExact(api::Engine& engine, const FfnProblem& problem,
+                            const WeightArrangement& arrangement) {
   const int64_t hidden = problem.hidden.value();
   const reference::FfnCase values = reference::MakeSmallIntegerCase(problem, kMaxTokens, 3);
   const reference::FfnReference expected = reference::ComputeReference(values);
   ASSERT_TRUE(expected.is_exact) << values.description;
   ASSERT_OK_AND_ASSIGN(const DeviceCase on_device, DeviceCase::Make(gpu(), values, arrangement));
   api::Op op;
-  ASSERT_API_OK(op.CreateFfn(engine_, on_device.desc()));
+  ASSERT_API_OK(op.CreateFfn(engine, on_device.desc()));
   ASSERT_API_OK(op.Prepare(kCounts, std::size(kCounts), FUSEBOX_PREPARE_BACKGROUND));
-  ASSERT_API_OK(engine_.Wait());
+  ASSERT_API_OK(engine.Wait());
   api::Binding binding;
   ASSERT_API_OK(binding.BindFfn(op, on_device.weights()));
   size_t workspace_bytes = 0;
@@ -134,6 +154,32 @@ TEST_F(ExactTest, BiasesAreAddedExactly) {
                  .up_bias = one.up_bias,
                  .down_bias = one.down_bias},
                 {.gate_up = one.gate_up, .padding = 8});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Forced, a plan of each kind for each tile: what the search would not choose is exact too.
+TEST_F(ExactTest, PlansOfEveryKindAreExactAtEveryTokenCount) {
+  const FfnProblem problem = {
+      .hidden = DimK(520), .intermediate = DimN(1000), .activation = Activation::kRelu};
+  const DeviceSpec device = FindDeviceProfile("h200-sxm").value();
+  std::vector<std::vector<FusionPlan>> of_tile;
+  size_t num_engines = 0;
+  for (const int tile : kTokenTiles) {
+    of_tile.push_back(OneOfEachKind(LegalPlans(problem, tile, device)));
+    num_engines = std::max(num_engines, of_tile.back().size());
+  }
+  for (size_t i = 0; i < num_engines; ++i) {
+    std::string forced;
+    for (const std::vector<FusionPlan>& plans : of_tile)
+      forced += plans[i % plans.size()].ToJson() + "\n";
+    SCOPED_TRACE(forced);
+    const ForcedPlansInEnvironment environment(forced);
+    fusebox_engine_options options = EngineOptions();
+    options.compile_threads = 8;
+    api::Engine engine;
+    ASSERT_API_OK(engine.Create(&options));
+    ExpectExact(engine, problem, {.padding = 8});
     if (HasFatalFailure()) return;
   }
 }

@@ -95,9 +95,8 @@ std::vector<Mutation> SplitMutations() {
                   "who owns an output",
        .symptom = Symptom::kRunTime,
        .op = MutatedOp::kSplitTokens,
-       .removal = {{kScatter, "    for (u32 part = 0; part < kParts; ++part) {\n",
-                    "    for (u32 turn = 0; turn < kParts; ++turn) {\n"
-                    "      const u32 part = (Part() + turn) % kParts;\n"}},
+       .removal = {{kScatter, "      if (slot == Part()) Add(sum, own);\n",
+                    "      if (slot == 0) Add(sum, own);\n"}},
        .provocation = {}},
       {.name = "split_k_range",
        .removed = "the part of k that a CTA has: all multiply their weights with h's first part",

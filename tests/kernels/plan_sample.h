@@ -45,12 +45,15 @@ std::vector<FusionPlan> InTurn(const std::map<Key, std::vector<FusionPlan>>& lis
   return taken;
 }
 
-// At most `max_plans` of them: kinds that differ in what moves between CTAs take turns, and within
-// each those of different shape.
-inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, size_t max_plans) {
-  const auto kind = [](const FusionPlan& plan) {
-    return std::tuple(plan.edge_scope, plan.mma_rows, plan.down.k_ctas, plan.activation_multicast);
-  };
+// Kinds differ in what moves between CTAs, and in which operand has wgmma's rows.
+using PlanKind = std::tuple<Scope, MmaRows, int, bool>;
+
+inline PlanKind KindOf(const FusionPlan& plan) {
+  return {plan.edge_scope, plan.mma_rows, plan.down.k_ctas, plan.activation_multicast};
+}
+
+// Each kind's plans, those of different shape in turn.
+inline std::map<PlanKind, std::vector<FusionPlan>> KindsOf(const std::vector<FusionPlan>& plans) {
   const auto stratum = [](const FusionPlan& plan) {
     return std::tuple(plan.cluster_size, plan.consumer_warpgroups, plan.up.k_warpgroups,
                       plan.combine_patience_cycles > 0,
@@ -60,11 +63,21 @@ inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, 
                       plan.down.rows_per_pass % 16, plan.up.k_per_slot, plan.down.k_per_slot);
   };
   using Strata = std::map<decltype(stratum(plans.front())), std::vector<FusionPlan>>;
-  std::map<decltype(kind(plans.front())), Strata> strata;
-  for (const FusionPlan& plan : plans) strata[kind(plan)][stratum(plan)].push_back(plan);
-  std::map<decltype(kind(plans.front())), std::vector<FusionPlan>> kinds;
-  for (const auto& [key, of_kind] : strata) kinds[key] = InTurn(of_kind, plans.size());
-  return InTurn(kinds, max_plans);
+  std::map<PlanKind, Strata> strata;
+  for (const FusionPlan& plan : plans) strata[KindOf(plan)][stratum(plan)].push_back(plan);
+  std::map<PlanKind, std::vector<FusionPlan>> kinds;
+  for (const auto& [kind, of_kind] : strata) kinds[kind] = InTurn(of_kind, plans.size());
+  return kinds;
+}
+
+// At most `max_plans` of them, of each kind in turn.
+inline std::vector<FusionPlan> Stratified(const std::vector<FusionPlan>& plans, size_t max_plans) {
+  return InTurn(KindsOf(plans), max_plans);
+}
+
+inline std::vector<FusionPlan> OneOfEachKind(const std::vector<FusionPlan>& plans) {
+  const auto kinds = KindsOf(plans);
+  return InTurn(kinds, kinds.size());
 }
 
 }  // namespace fusebox

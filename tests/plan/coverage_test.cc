@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "src/plan/legality.h"
 #include "src/plan/search.h"
 #include "tests/plan/model_dims.h"
 #include "tests/plan/some_plan.h"
@@ -107,6 +108,17 @@ TEST(CoverageTest, PlansThatSplitKOverCtasAreWhole) {
       EXPECT_TRUE(CheckCoverage(plan).ok()) << plan.Summary() << ": " << CheckCoverage(plan);
     }
   }
+}
+
+TEST(CoverageTest, APlanThatSplitsKOverEightCtasIsWhole) {
+  FusionPlan plan = SomeSplitPlan();
+  plan.problem.hidden = DimK(2040);
+  plan.mma_rows = MmaRows::kWeights;
+  plan.cluster_size = 8;
+  plan.num_clusters = 15;
+  plan.down = {.rows_per_pass = 136, .k_per_slot = 64, .k_ctas = 8};
+  EXPECT_TRUE(CheckLegal(plan, H200()).ok()) << CheckLegal(plan, H200());
+  EXPECT_TRUE(CheckCoverage(plan).ok()) << CheckCoverage(plan);
 }
 
 TEST(CoverageTest, CatchesABrokenSplitOverCtas) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "src/plan/legality.h"
@@ -109,6 +112,24 @@ TEST(ForcedPlansTest, APlansProblemIsSpelledAsEverywhere) {
   for (const FusionPlan& plan : {SomePlan(), OtherPlan()}) {
     EXPECT_EQ(nlohmann::ordered_json::parse(plan.ToJson())["problem"], ProblemToJson(plan.problem));
   }
+}
+
+TEST(ForcedPlansTest, ThoseThatAcceptanceSanitizesAreLegalAndOfEveryKind) {
+  std::ifstream file("tests/gpu/grid_gather_plans.jsonl");
+  std::set<std::tuple<Scope, MmaRows, bool, bool>> kinds;
+  int num_plans = 0;
+  for (std::string line; std::getline(file, line); ++num_plans) {
+    const FusionPlan plan = FusionPlan::FromJson(line).value();
+    EXPECT_TRUE(CheckLegal(plan, H200()).ok()) << line << ": " << CheckLegal(plan, H200());
+    kinds.emplace(plan.edge_scope, plan.mma_rows, plan.down.k_ctas > 1, plan.activation_multicast);
+  }
+  EXPECT_EQ(num_plans, 7);
+  EXPECT_EQ(kinds, (std::set<std::tuple<Scope, MmaRows, bool, bool>>{
+                       {Scope::kDsm, MmaRows::kWeights, false, true},
+                       {Scope::kGrid, MmaRows::kWeights, false, false},
+                       {Scope::kGrid, MmaRows::kWeights, true, false},
+                       {Scope::kGrid, MmaRows::kWeights, true, true},
+                       {Scope::kGrid, MmaRows::kTokens, true, true}}));
 }
 
 }  // namespace
