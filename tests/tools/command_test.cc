@@ -45,13 +45,12 @@ TEST(CommandTest, PlanExplainsAnOp) {
   const CommandResult result = RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4096",
                                            "--intermediate", "11008", "--tokens", "1,8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(
-      result.out,
-      AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
-            HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
-            HasSubstr("norm of hbm"), HasSubstr("runner-up"), HasSubstr("(chosen)"),
-            HasSubstr("differs in"), HasSubstr("rule"), HasSubstr("refused by "),
-            HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("ffn_gated_silu_bf16_h4096_i11008, token tile 8, on h200-sxm"),
+                    HasSubstr("predicted"), HasSubstr("floor"), HasSubstr("launch"),
+                    HasSubstr("norm of hbm"), HasSubstr("runner-up"), HasSubstr("(chosen)"),
+                    HasSubstr("differs in"), HasSubstr("rule"), HasSubstr("refused by "),
+                    HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
 }
 
 TEST(CommandTest, PlanPrintsJson) {
