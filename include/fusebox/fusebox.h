@@ -37,6 +37,9 @@ typedef struct fusebox_engine_options {
   fusebox_log_level log_level;
   fusebox_log_callback log_callback; /* NULL: FUSEBOX_LOG_FILE, else stderr */
   void* log_user;                    /* handed to log_callback */
+  /* Since 0.4. Token tiles that are predicted to be slower fused are DECLINED (fusion_pays); off
+   * serves them. */
+  fusebox_switch decline_slower;
 } fusebox_engine_options;
 
 /* Counters since the engine was made. Appended to, never reordered. */
@@ -62,7 +65,7 @@ typedef struct fusebox_engine_stats_values {
   uint64_t shadow_wrong;    /* of these, launches with an output outside its bound; see the log */
 } fusebox_engine_stats_values;
 
-FUSEBOX_API const char* fusebox_version(void) FUSEBOX_NOEXCEPT; /* "0.3.0"; static */
+FUSEBOX_API const char* fusebox_version(void) FUSEBOX_NOEXCEPT; /* "0.4.0"; static */
 /* Name of a status, "DECLINED"; "UNKNOWN" for other numbers; static. */
 FUSEBOX_API const char* fusebox_status_string(fusebox_status status) FUSEBOX_NOEXCEPT;
 /* One sentence about the last call on this thread that did not return OK: what was asked, which
@@ -98,15 +101,17 @@ FUSEBOX_API fusebox_status fusebox_engine_stats_text(const fusebox_engine* engin
  * Every count is tried; the status is the first one that is not OK. Background: OK means queued;
  * see fusebox_op_is_ready. Another thread may capture a stream meanwhile; this one may too, but
  * then prepare in the background. NOT_READY (in no cache, and the compile mode is never; or the
- * engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC), DECLINED (also by co_resident: this
- * very GPU holds less than the profile says, and none of the op's few smaller plans fits it). */
+ * engine is frozen), COMPILE_FAILED, UNAVAILABLE (no NVRTC), DECLINED (also by fusion_pays: the
+ * tile is predicted to be slower fused; and by co_resident: this very GPU holds less than the
+ * profile says, and none of the op's few smaller plans fits it). */
 FUSEBOX_API fusebox_status fusebox_op_prepare(fusebox_op* op, const int32_t* tokens,
                                               size_t num_tokens,
                                               fusebox_prepare_mode mode) FUSEBOX_NOEXCEPT;
 /* `*out`: 1 when a launch with this many tokens would find its kernel, else 0. */
 FUSEBOX_API fusebox_status fusebox_op_is_ready(const fusebox_op* op, int32_t tokens,
                                                int32_t* out) FUSEBOX_NOEXCEPT;
-/* Bytes of workspace for launches of up to max_tokens tokens (0: the op's maximum). */
+/* Bytes of workspace for launches of up to max_tokens tokens (0: the op's maximum), as far as they
+ * are served. DECLINED where none of them is. */
 FUSEBOX_API fusebox_status fusebox_op_workspace_size(const fusebox_op* op, int32_t max_tokens,
                                                      size_t* out_bytes) FUSEBOX_NOEXCEPT;
 /* Fills the caller's device memory (256-byte aligned) on the caller's stream, once, before its

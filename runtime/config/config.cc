@@ -144,6 +144,8 @@ std::vector<std::string> SplitColonList(std::string_view list) {
 absl::StatusOr<Config> ReadConfig(const Environment& environment) {
   Config config;
   FUSEBOX_RETURN_IF_ERROR(ReadEnabledOps(environment, &config.ffn_enabled));
+  FUSEBOX_RETURN_IF_ERROR(
+      ReadChoice(environment, "DECLINE_SLOWER", kSwitches, &config.decline_slower));
   FUSEBOX_RETURN_IF_ERROR(ReadChoice(environment, "COMPILE", kCompileModes, &config.compile_mode));
   FUSEBOX_RETURN_IF_ERROR(ReadCompileThreads(environment, &config.compile_threads));
   FUSEBOX_RETURN_IF_ERROR(ReadChoice(environment, "LOG_LEVEL", kLogLevels, &config.log_level));

@@ -38,6 +38,7 @@ struct ToolkitPlaces {
 
 struct Config {
   bool ffn_enabled = true;
+  bool decline_slower = true;  // tiles that are predicted to be slower fused
   std::vector<std::string>
       cache_dirs;  // may be empty: neither a knob nor a home directory; then memory only
   CompileMode compile_mode = CompileMode::kBackground;

@@ -9,6 +9,9 @@
 
 FUSEBOX_KNOB(ENABLE, "1",
              "0 declines every op; 1 serves all; or a comma list of ops to serve (ffn)")
+FUSEBOX_KNOB(DECLINE_SLOWER, "1",
+             "decline a token tile that is predicted to be slower fused (rule fusion_pays); 0 "
+             "serves it anyway")
 FUSEBOX_KNOB(CACHE_DIR, "$XDG_CACHE_HOME/fusebox",
              "colon list of kernel cache roots: all are searched, only the first is written")
 FUSEBOX_KNOB(COMPILE, "background",

@@ -59,7 +59,12 @@ absl::Status FfnOp::PlanTile(size_t tile_index) {
   absl::StatusOr<std::vector<PlannedKernel>> ladder =
       PlanLadder(spec_.problem, kTokenTiles[tile_index], engine_->spec(), engine_->overrides());
   tile.refusal = ladder.status();
-  if (!ladder.ok()) return IsDeclined(ladder.status()) ? absl::OkStatus() : ladder.status();
+  if (!ladder.ok()) {
+    if (!IsDeclined(ladder.status())) return ladder.status();
+    engine_->log().Write(LogLevel::kDebug, "plan",
+                         {{"event", "declined"}, {"reason", ladder.status().message()}});
+    return absl::OkStatus();
+  }
   const PlannedKernel& first = ladder->front();
   const SearchReport& report = first.report;
   engine_->log().Write(report.chosen_by == ChosenBy::kForced ? LogLevel::kWarn : LogLevel::kDebug,
@@ -74,7 +79,7 @@ absl::Status FfnOp::PlanTile(size_t tile_index) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<size_t> FfnOp::ServedTileIndex(int64_t tokens) const {
+absl::StatusOr<size_t> FfnOp::TileIndex(int64_t tokens) const {
   if (tokens < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("tokens is ", tokens, "; a token count is 0 to ", spec_.max_tokens));
@@ -84,7 +89,11 @@ absl::StatusOr<size_t> FfnOp::ServedTileIndex(int64_t tokens) const {
                     absl::StrCat(tokens, " tokens are more than the op's max_tokens, ",
                                  spec_.max_tokens, "; run your own path for larger batches"));
   }
-  const size_t index = TileIndexFor(tokens);
+  return TileIndexFor(tokens);
+}
+
+absl::StatusOr<size_t> FfnOp::ServedTileIndex(int64_t tokens) const {
+  FUSEBOX_ASSIGN_OR_RETURN(const size_t index, TileIndex(tokens));
   FUSEBOX_RETURN_IF_ERROR(tiles_[index].refusal);
   return index;
 }
@@ -244,9 +253,14 @@ absl::StatusOr<bool> FfnOp::IsReady(int64_t tokens) const {
 
 absl::StatusOr<int64_t> FfnOp::WorkspaceBytes(int64_t max_tokens) const {
   if (max_tokens == 0) max_tokens = spec_.max_tokens;
-  FUSEBOX_ASSIGN_OR_RETURN(const size_t last_index, ServedTileIndex(max_tokens));
+  FUSEBOX_ASSIGN_OR_RETURN(const size_t last_index, TileIndex(max_tokens));
+  bool serves_any = false;
   int64_t bytes = 0;
-  for (size_t i = 0; i <= last_index; ++i) bytes = std::max(bytes, TileWorkspaceBytes(i));
+  for (size_t i = 0; i <= last_index; ++i) {
+    serves_any = serves_any || IsServed(i);
+    bytes = std::max(bytes, TileWorkspaceBytes(i));
+  }
+  if (!serves_any) return tiles_[last_index].refusal;
   return bytes;
 }
 

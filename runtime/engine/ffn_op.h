@@ -108,6 +108,7 @@ class FfnOp : public std::enable_shared_from_this<FfnOp> {
 
   FfnOp(std::shared_ptr<Engine> engine, const FfnSpec& spec);
   absl::Status PlanTile(size_t tile_index);
+  absl::StatusOr<size_t> TileIndex(int64_t tokens) const;  // of a count within the op's limit
   absl::StatusOr<size_t> ServedTileIndex(int64_t tokens) const;
   void RecordTile(size_t tile_index) const;
   absl::Status PlanTiles();

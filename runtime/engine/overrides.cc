@@ -97,6 +97,7 @@ absl::StatusOr<TemplateSet> ReadTemplateTree(const std::string& folder) {
 
 absl::StatusOr<PlanOverrides> ReadOverrides(const Config& config) {
   PlanOverrides overrides;
+  overrides.slower = config.decline_slower ? SlowerPlans::kDecline : SlowerPlans::kServe;
   FUSEBOX_ASSIGN_OR_RETURN(overrides.plans, ReadForcedPlans(config.force_plan));
   if (!config.template_dir.empty()) {
     FUSEBOX_ASSIGN_OR_RETURN(overrides.templates, ReadTemplates(config.template_dir));

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/config/config.h"
 #include "src/plan/forced_plans.h"
+#include "src/plan/fusion_pays.h"
 #include "src/source/template_set.h"
 
 namespace fusebox {
@@ -17,10 +18,11 @@ namespace fusebox {
 struct PlanOverrides {
   ForcedPlans plans;
   TemplateSet templates = TemplateSet::Embedded();
+  SlowerPlans slower = SlowerPlans::kDecline;
 };
 
-// FUSEBOX_FORCE_PLAN and FUSEBOX_TEMPLATE_DIR. InvalidArgument, with the knob's name, for a plan
-// file or a folder that cannot be read, and for what they hold.
+// FUSEBOX_FORCE_PLAN, FUSEBOX_TEMPLATE_DIR and FUSEBOX_DECLINE_SLOWER. InvalidArgument, with the
+// knob's name, for a plan file or a folder that cannot be read, and for what they hold.
 absl::StatusOr<PlanOverrides> ReadOverrides(const Config& config);
 
 // The device code below `folder`, by the path that includes spell: the files with the suffixes of

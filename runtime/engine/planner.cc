@@ -27,7 +27,12 @@ absl::StatusOr<std::vector<LadderRung>> ChooseLadder(const FfnProblem& problem, 
                                                      const DeviceSpec& device,
                                                      const PlanOverrides& overrides) {
   if (overrides.plans.Find(problem, token_tile) == nullptr) {
-    return BuildLadder(problem, token_tile, device);
+    FUSEBOX_ASSIGN_OR_RETURN(std::vector<LadderRung> ladder,
+                             BuildLadder(problem, token_tile, device));
+    if (overrides.slower == SlowerPlans::kDecline) {
+      FUSEBOX_RETURN_IF_ERROR(CheckFusionPays(ladder.front().report, device));
+    }
+    return ladder;
   }
   // One rung: another plan in the forced one's place would not be what was asked for.
   FUSEBOX_ASSIGN_OR_RETURN(SearchReport report, ChoosePlan(problem, token_tile, device, overrides));
@@ -72,6 +77,9 @@ std::string LadderJson(absl::Span<const PlannedKernel> rungs, std::optional<size
 absl::StatusOr<SearchReport> ChoosePlan(const FfnProblem& problem, int token_tile,
                                         const DeviceSpec& device, const PlanOverrides& overrides) {
   absl::StatusOr<SearchReport> report = SearchForced(problem, token_tile, device, overrides.plans);
+  if (report.ok() && overrides.slower == SlowerPlans::kDecline) {
+    FUSEBOX_RETURN_IF_ERROR(CheckFusionPays(*report, device));
+  }
   if (report.ok() || overrides.plans.Find(problem, token_tile) == nullptr) return report;
   return absl::Status(report.status().code(),
                       absl::StrCat("FUSEBOX_FORCE_PLAN: ", report.status().message()));

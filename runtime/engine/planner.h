@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/engine/overrides.h"
 #include "src/device/device_spec.h"
+#include "src/plan/fusion_pays.h"
 #include "src/plan/ladder.h"
 #include "src/plan/search.h"
 #include "src/shape/ffn_problem.h"
@@ -27,7 +28,8 @@ struct PlannedKernel {
 };
 
 // BuildLadder, or the plan forced in its place. Declined when no plan serves the problem on this
-// device; InvalidArgument for a forced plan that is not legal there.
+// device, or where fusion does not pay, unless the overrides serve it all the same; InvalidArgument
+// for a forced plan that is not legal there.
 absl::StatusOr<std::vector<LadderRung>> ChooseLadder(const FfnProblem& problem, int token_tile,
                                                      const DeviceSpec& device,
                                                      const PlanOverrides& overrides);

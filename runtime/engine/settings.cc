@@ -37,19 +37,27 @@ absl::Status ApplyCompile(const fusebox_engine_options& options, Config* config)
   return absl::OkStatus();
 }
 
-absl::Status ApplyPdl(const fusebox_engine_options& options, Config* config) {
-  switch (options.pdl) {
+// Leaves `target` as it is by default.
+absl::Status ApplySwitch(const char* field, fusebox_switch value, bool* target) {
+  switch (value) {
     case FUSEBOX_SWITCH_DEFAULT:
       return absl::OkStatus();
     case FUSEBOX_SWITCH_ON:
-      config->pdl = PdlMode::kOn;
+      *target = true;
       return absl::OkStatus();
     case FUSEBOX_SWITCH_OFF:
-      config->pdl = PdlMode::kOff;
+      *target = false;
       return absl::OkStatus();
     default:
-      return OutOfRange("pdl", options.pdl, "FUSEBOX_SWITCH_* (0 to 2)");
+      return OutOfRange(field, value, "FUSEBOX_SWITCH_* (0 to 2)");
   }
+}
+
+absl::Status ApplyPdl(const fusebox_engine_options& options, Config* config) {
+  bool pdl = config->pdl == PdlMode::kOn;
+  FUSEBOX_RETURN_IF_ERROR(ApplySwitch("pdl", options.pdl, &pdl));
+  config->pdl = pdl ? PdlMode::kOn : PdlMode::kOff;
+  return absl::OkStatus();
 }
 
 absl::Status ApplyLog(const fusebox_engine_options& options, Config* config) {
@@ -83,6 +91,8 @@ absl::StatusOr<EngineSettings> MakeSettings(const fusebox_engine_options* option
   if (known.cache_dirs != nullptr) settings.config.cache_dirs = SplitColonList(known.cache_dirs);
   FUSEBOX_RETURN_IF_ERROR(ApplyCompile(known, &settings.config));
   FUSEBOX_RETURN_IF_ERROR(ApplyPdl(known, &settings.config));
+  FUSEBOX_RETURN_IF_ERROR(
+      ApplySwitch("decline_slower", known.decline_slower, &settings.config.decline_slower));
   FUSEBOX_RETURN_IF_ERROR(ApplyLog(known, &settings.config));
   settings.log_callback = known.log_callback;
   settings.log_user = known.log_user;

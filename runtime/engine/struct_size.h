@@ -21,6 +21,11 @@ struct KnownSizes {
 };
 
 template <>
+struct KnownSizes<fusebox_engine_options> {
+  static constexpr size_t kSizes[] = {offsetof(fusebox_engine_options, decline_slower),  // 0.3
+                                      sizeof(fusebox_engine_options)};
+};
+template <>
 struct KnownSizes<fusebox_ffn_weights> {
   static constexpr size_t kSizes[] = {offsetof(fusebox_ffn_weights, gate_up_bias),  // 0.1
                                       sizeof(fusebox_ffn_weights)};

@@ -81,6 +81,7 @@ struct Bench {
 
 absl::StatusOr<Bench> OpenBench(const BenchOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
+  config.decline_slower = false;  // what would be declined is what must be measured
   ApplyCacheDir(options.cache_dir, config);
   FUSEBOX_ASSIGN_OR_RETURN(std::unique_ptr<GpuSession> session, GpuSession::Open(config));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
@@ -164,6 +165,7 @@ absl::StatusOr<ExitCode> RunBench(const BenchOptions& options) {
 
   fusebox_engine_options engine_options = api::EngineOptions();
   engine_options.device_profile = bench.gpu.name.c_str();
+  engine_options.decline_slower = FUSEBOX_SWITCH_OFF;
   if (!options.cache_dir.empty()) engine_options.cache_dirs = options.cache_dir.c_str();
   api::Engine engine;
   FUSEBOX_RETURN_IF_ERROR(ApiStatus(engine.Create(&engine_options).code()));

@@ -124,7 +124,9 @@ absl::Status RunPlan(const PlanOptions& options) {
     return absl::OkStatus();
   }
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, ChooseGpu(options.gpu, config));
-  FUSEBOX_ASSIGN_OR_RETURN(const PlanOverrides overrides, ReadOverrides(config));
+  FUSEBOX_ASSIGN_OR_RETURN(PlanOverrides overrides, ReadOverrides(config));
+  // What fusion_pays declines is explained like the rest, with the verdict in the report.
+  const SlowerPlans slower = std::exchange(overrides.slower, SlowerPlans::kServe);
   FUSEBOX_ASSIGN_OR_RETURN(const std::vector<OpToPlan> ops, OpsToPlan(options));
   if (options.sample > 0) {
     for (const OpToPlan& to_plan : ops) {
@@ -139,9 +141,9 @@ absl::Status RunPlan(const PlanOptions& options) {
     if (!ladder.ok() && !IsDeclined(ladder.status())) return ladder.status();
     any_planned = any_planned || ladder.ok();
     if (options.json) {
-      all.push_back(PlanReportJson(op, gpu, ladder));
+      all.push_back(PlanReportJson(op, gpu, ladder, slower));
     } else {
-      std::fputs(PlanReportText(op, gpu, ladder).c_str(), stdout);
+      std::fputs(PlanReportText(op, gpu, ladder, slower).c_str(), stdout);
     }
   }
   if (options.json) std::fputs(JsonText(all).c_str(), stdout);

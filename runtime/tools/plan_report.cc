@@ -137,6 +137,28 @@ std::string ChosenByText(const SearchReport& report, const DeviceSpec& gpu) {
   return "cost";
 }
 
+std::string UnfusedText(const UnfusedCost& cost) {
+  std::string text =
+      absl::StrCat(Fixed(cost.us(), 2), " us: up ", Fixed(cost.up_us, 2), ", activation ",
+                   Fixed(cost.activation_us, 2), ", down ", Fixed(cost.down_us, 2));
+  if (cost.norm_us > 0) absl::StrAppend(&text, ", norm and residual ", Fixed(cost.norm_us, 2));
+  return text;
+}
+
+std::string VerdictText(const SearchReport& report, const DeviceSpec& gpu, SlowerPlans slower) {
+  const absl::Status pays = CheckFusionPays(report, gpu);
+  if (pays.ok()) return "served";
+  if (slower == SlowerPlans::kServe) return "served though slower: FUSEBOX_DECLINE_SLOWER=0";
+  return absl::StrCat("declined: ", pays.message());
+}
+
+void AddDecline(const absl::Status& status, Json& json) {
+  const Decline decline = SplitDecline(status.message());
+  json["declined"] = std::string(status.message());
+  json["rule"] = decline.rule;
+  json["sentence"] = decline.sentence;
+}
+
 // The plans that follow on a GPU that holds less at once than its profile says.
 absl::Span<const LadderRung> LowerRungs(const std::vector<LadderRung>& ladder) {
   return absl::MakeConstSpan(ladder).subspan(1);
@@ -167,7 +189,8 @@ Json LowerRungsJson(const std::vector<LadderRung>& ladder) {
 }  // namespace
 
 std::string PlanReportText(const ModelOp& op, const DeviceSpec& gpu,
-                           const absl::StatusOr<std::vector<LadderRung>>& ladder) {
+                           const absl::StatusOr<std::vector<LadderRung>>& ladder,
+                           SlowerPlans slower) {
   if (!ladder.ok()) return DeclinedText(op, ladder.status().message());
   const SearchReport& report = ladder->front().report;
   const CostBreakdown& cost = report.best.cost;
@@ -175,9 +198,10 @@ std::string PlanReportText(const ModelOp& op, const DeviceSpec& gpu,
       absl::StrCat(op.name, ", token tile ", op.op->token_tile, ", on ", gpu.name, "\nplan       ",
                    report.best.plan.Summary(), "\npredicted  ", Fixed(cost.us(), 2), " us, floor ",
                    Fixed(cost.floor_us, 2), " us, ratio ", Fixed(cost.us() / cost.floor_us, 2),
-                   "\nchosen by  ", ChosenByText(report, gpu), "\n", LowerRungsText(*ladder),
-                   "candidates ", report.num_candidates, ", of them legal ", report.num_legal,
-                   "; refused by ", report.refused.size(),
+                   "\nunfused    ", UnfusedText(report.unfused), "\nverdict    ",
+                   VerdictText(report, gpu, slower), "\nchosen by  ", ChosenByText(report, gpu),
+                   "\n", LowerRungsText(*ladder), "candidates ", report.num_candidates,
+                   ", of them legal ", report.num_legal, "; refused by ", report.refused.size(),
                    report.refused.size() == 1 ? " rule\n\n" : " rules\n\n", CostText(cost), "\n");
   if (!report.runners_up.empty()) absl::StrAppend(&text, RunnersUpText(report), "\n");
   if (!report.refused.empty()) absl::StrAppend(&text, RefusedText(report), "\n");
@@ -185,16 +209,16 @@ std::string PlanReportText(const ModelOp& op, const DeviceSpec& gpu,
 }
 
 Json PlanReportJson(const ModelOp& op, const DeviceSpec& gpu,
-                    const absl::StatusOr<std::vector<LadderRung>>& ladder) {
+                    const absl::StatusOr<std::vector<LadderRung>>& ladder, SlowerPlans slower) {
   Json json = {{"op", op.name}, {"gpu", gpu.name}, {"tokens", op.tokens}};
   if (!ladder.ok()) {
-    const Decline decline = SplitDecline(ladder.status().message());
-    json["declined"] = std::string(ladder.status().message());
-    json["rule"] = decline.rule;
-    json["sentence"] = decline.sentence;
+    AddDecline(ladder.status(), json);
     return json;
   }
   const SearchReport& report = ladder->front().report;
+  if (const absl::Status pays = CheckFusionPays(report, gpu); !pays.ok()) {
+    if (slower == SlowerPlans::kDecline) AddDecline(pays, json);
+  }
   json["token_tile"] = op.op->token_tile;
   json["chosen_by"] = ToString(report.chosen_by);
   json["search"] = Json::parse(report.ToJson(), nullptr, /*allow_exceptions=*/false);

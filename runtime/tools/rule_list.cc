@@ -48,6 +48,8 @@ constexpr RuleText kRules[] = {
     {"partials_fit_l2", "plan", "partial sums, or h of grid gather, stay in L2", kSplit},
     {"combine_parties", "plan", "an output is summed over at most 32 clusters",
      "more tensor parallelism"},
+    {"fusion_pays", "plan", "the op is predicted to be no slower fused than as separate kernels",
+     "FUSEBOX_DECLINE_SLOWER=0, and warm --even-if-slower, to be served all the same"},
     {"enabled", "call", "FUSEBOX_ENABLE serves the op", "FUSEBOX_ENABLE=1"},
     {"row_pitch", "call", "leading dimensions are multiples of 8", "padded rows"},
     {"..._served", "call", "this version has a kernel for that field of the op's description",

@@ -50,6 +50,7 @@ struct VerifyOptions {
 
 fusebox_engine_options EngineOptionsFrom(const VerifyOptions& options) {
   fusebox_engine_options engine = api::EngineOptions();
+  engine.decline_slower = FUSEBOX_SWITCH_OFF;
   if (options.compile_only) engine.device_ordinal = -1;
   if (!options.gpu.empty()) engine.device_profile = options.gpu.c_str();
   if (!options.cache_dir.empty()) engine.cache_dirs = options.cache_dir.c_str();
@@ -163,6 +164,7 @@ absl::Status CheckOptions(const VerifyOptions& options) {
 absl::StatusOr<ExitCode> RunVerify(const VerifyOptions& options) {
   FUSEBOX_RETURN_IF_ERROR(CheckOptions(options));
   FUSEBOX_ASSIGN_OR_RETURN(Config config, ReadConfig(Environment::OfProcess()));
+  config.decline_slower = false;  // a kernel is right or wrong, however long it takes
   ApplyCacheDir(options.cache_dir, config);
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<OpToRun> listed, ListOps(options));
   if (options.variants) listed = WithVariants(listed);

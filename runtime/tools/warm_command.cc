@@ -37,6 +37,7 @@ struct WarmOptions {
   std::string gpu;
   std::string cache_dir;
   int jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxJobs);
+  bool even_if_slower = false;
   bool json = false;
 };
 
@@ -73,7 +74,8 @@ absl::StatusOr<WarmReport> Warm(const WarmOptions& options) {
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ManifestRequest> manifests,
                            ReadManifests(options.manifest_files));
   FUSEBOX_ASSIGN_OR_RETURN(const DeviceSpec gpu, GpuToWarm(options, config, manifests));
-  FUSEBOX_ASSIGN_OR_RETURN(const PlanOverrides overrides, ReadOverrides(config));
+  FUSEBOX_ASSIGN_OR_RETURN(PlanOverrides overrides, ReadOverrides(config));
+  if (options.even_if_slower) overrides.slower = SlowerPlans::kServe;
   FUSEBOX_ASSIGN_OR_RETURN(std::vector<ModelRequest> requests, ReadModelRequests(options.model));
   std::vector<GivenPlan> plans;
   if (!options.plan_file.empty()) {
@@ -141,6 +143,9 @@ void AddWarmCommand(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str()
       ->type_name("N");
   AddCacheDirOption(*command, "cache to fill", options->cache_dir);
+  command->add_flag("--even-if-slower", options->even_if_slower,
+                    "also the token tiles that are predicted to be slower fused, for engines with "
+                    "FUSEBOX_DECLINE_SLOWER=0");
   command->add_flag("--json", options->json, "print JSON instead of a table");
   command->footer(std::string(ExitCodeHelp()) +
                   "\n0 also when every op is declined (the last line says so). 1 where a kernel "

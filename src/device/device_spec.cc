@@ -84,6 +84,14 @@ void ReadKernelCosts(ProfileFields& fields, DeviceSpec& spec) {
   fields.Read("kernel.registers", &spec.kernel_registers, 0, 255);
 }
 
+void ReadUnfusedRates(ProfileFields& fields, UnfusedRates& rates) {
+  fields.Read("unfused.gemm_us", &rates.gemm_us, 0.0, 1e3);
+  fields.Read("unfused.gemm_gb_per_s", &rates.gemm_gb_per_s, 1.0, 1e6);
+  fields.Read("unfused.gemm_tflops", &rates.gemm_tflops, 1.0, 1e6);
+  fields.Read("unfused.elementwise_us", &rates.elementwise_us, 0.0, 1e3);
+  fields.Read("unfused.elementwise_gb_per_s", &rates.elementwise_gb_per_s, 1.0, 1e6);
+}
+
 }  // namespace
 
 const ClusterCapacity* DeviceSpec::FindCluster(int cluster_size) const {
@@ -103,6 +111,7 @@ absl::StatusOr<DeviceSpec> DeviceSpec::FromJson(std::string_view json) {
   ReadClusters(fields, spec);
   ReadRates(fields, spec);
   ReadKernelCosts(fields, spec);
+  ReadUnfusedRates(fields, spec.unfused);
   FUSEBOX_RETURN_IF_ERROR(document.Finish());
   return spec;
 }

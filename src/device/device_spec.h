@@ -25,6 +25,15 @@ struct ClusterCapacity {
   double launch_us = 0;     // what a launch of such clusters takes more than of smaller ones
 };
 
+// What the operations of an op take one by one, as kernels of a CUDA graph (src/plan/unfused_cost).
+struct UnfusedRates {
+  double gemm_us = 0;        // a GEMM's, beyond what its bytes and flops take
+  double gemm_gb_per_s = 0;  // its bytes, weights and activations
+  double gemm_tflops = 0;    // its MMAs beside that stream
+  double elementwise_us = 0;
+  double elementwise_gb_per_s = 0;  // what it reads and writes, in L2
+};
+
 // Rates in GB/s (1e9), times in ns or us as named. The kernel's own costs were measured or derived
 // for kernels_templates/ on this GPU.
 struct DeviceSpec {
@@ -67,6 +76,8 @@ struct DeviceSpec {
   double combine_party_ns = 0;     // one more cluster that the last outputs wait for
   int combine_batch = 0;           // clusters whose partials one lane loads at a time
   int kernel_registers = 0;        // registers of a thread beside its accumulators
+
+  UnfusedRates unfused;
 
   // nullptr for a size that is none of kClusterSizes.
   const ClusterCapacity* FindCluster(int cluster_size) const;

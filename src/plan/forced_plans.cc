@@ -86,6 +86,7 @@ absl::StatusOr<SearchReport> SearchForced(const FfnProblem& problem, int token_t
   if (report.runners_up.size() > max_runners_up) report.runners_up.resize(max_runners_up);
   report.best = {.plan = *plan, .cost = EstimateCost(*plan, device, options.boundary)};
   report.chosen_by = ChosenBy::kForced;
+  report.unfused = EstimateUnfused(problem, token_tile, device);
   return report;
 }
 

@@ -157,6 +157,7 @@ absl::StatusOr<SearchReport> Search(const FfnProblem& problem, int token_tile,
   std::erase_if(report.runners_up,
                 [&](const RankedPlan& ranked) { return ranked.plan == report.best.plan; });
   if (report.runners_up.size() > max_runners_up) report.runners_up.resize(max_runners_up);
+  report.unfused = EstimateUnfused(problem, token_tile, device);
   return report;
 }
 
@@ -173,12 +174,14 @@ std::string_view ToString(ChosenBy chosen_by) {
 }
 
 std::string SearchReport::ToJson() const {
-  nlohmann::ordered_json json = {{"candidates", num_candidates},
-                                 {"legal", num_legal},
-                                 {"chosen_by", ToString(chosen_by)},
-                                 {"best", RankedToJson(best)},
-                                 {"runners_up", nlohmann::ordered_json::array()},
-                                 {"refused", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"candidates", num_candidates},
+      {"legal", num_legal},
+      {"chosen_by", ToString(chosen_by)},
+      {"best", RankedToJson(best)},
+      {"unfused", nlohmann::ordered_json::parse(unfused.ToJson(), nullptr, false)},
+      {"runners_up", nlohmann::ordered_json::array()},
+      {"refused", nlohmann::ordered_json::array()}};
   for (const RankedPlan& ranked : runners_up) json["runners_up"].push_back(RankedToJson(ranked));
   for (const RefusedCount& count : refused) {
     json["refused"].push_back({{"rule", count.rule},

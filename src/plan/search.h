@@ -15,6 +15,7 @@
 #include "src/device/device_spec.h"
 #include "src/plan/cost_model.h"
 #include "src/plan/fusion_plan.h"
+#include "src/plan/unfused_cost.h"
 
 namespace fusebox {
 
@@ -48,6 +49,7 @@ struct SearchReport {
   std::vector<RefusedCount> refused;   // in the order of the rules
   int64_t num_candidates = 0;
   int64_t num_legal = 0;
+  UnfusedCost unfused;  // of the same tokens; whether fusion pays is for fusion_pays.h to say
 
   std::string ToJson() const;
 };

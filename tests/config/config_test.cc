@@ -40,12 +40,19 @@ TEST(ConfigTest, TakesEverySpellingOfASwitch) {
   }
 }
 
+TEST(ConfigTest, DeclinesSlowerPlansUnlessToldOtherwise) {
+  EXPECT_TRUE(Read({}).value().decline_slower);
+  EXPECT_TRUE(Read({{"FUSEBOX_DECLINE_SLOWER", "1"}}).value().decline_slower);
+  EXPECT_FALSE(Read({{"FUSEBOX_DECLINE_SLOWER", "0"}}).value().decline_slower);
+}
+
 TEST(ConfigTest, RefusesABadValueWithASentenceThatNamesTheAcceptedOnes) {
   const struct {
     const char* name;
     const char* value;
     const char* accepted;
   } cases[] = {{"FUSEBOX_PDL", "2", "0, 1, false, true, off, on, no or yes"},
+               {"FUSEBOX_DECLINE_SLOWER", "2", "0, 1, false, true, off, on, no or yes"},
                {"FUSEBOX_COMPILE", "later", "background, block or never"},
                {"FUSEBOX_COMPILE_THREADS", "0", "a whole number from 1 to 64"},
                {"FUSEBOX_SHADOW", "-1", "a whole number from 0 to 1000000000"},

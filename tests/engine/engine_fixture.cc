@@ -35,6 +35,7 @@ EngineSettings EngineFixture::Settings(const std::function<void(EngineSettings&)
   EngineSettings settings;
   settings.config.cache_dirs = {cache_root_};
   settings.config.compile_mode = CompileMode::kNever;
+  settings.config.decline_slower = false;
   settings.config.log_level = LogLevel::kDebug;
   settings.log_user = this;
   settings.log_callback = [](void* user, fusebox_log_level, const char* line) {

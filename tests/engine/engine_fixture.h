@@ -40,7 +40,8 @@ class EngineFixture : public testing::Test {
   EngineFixture();
   ~EngineFixture() override;
 
-  // Never compiles, so that what is not warmed is not there; `change` may say otherwise.
+  // Never compiles, so that what is not warmed is not there, and serves every tile, whether fusion
+  // pays or not; `change` may say otherwise.
   EngineSettings Settings(const std::function<void(EngineSettings&)>& change = nullptr);
   EnginePointer MakeEngine(const std::function<void(EngineSettings&)>& change = nullptr);
   absl::Status TryEngine(const std::function<void(EngineSettings&)>& change);

@@ -19,6 +19,7 @@ const Environment& SomeEnvironment() {
       new Environment(Environment::FromVariables({{"FUSEBOX_COMPILE", "never"},
                                                   {"FUSEBOX_COMPILE_THREADS", "7"},
                                                   {"FUSEBOX_PDL", "0"},
+                                                  {"FUSEBOX_DECLINE_SLOWER", "0"},
                                                   {"FUSEBOX_LOG_LEVEL", "error"},
                                                   {"FUSEBOX_DEVICE_PROFILE", "gh200"},
                                                   {"FUSEBOX_CACHE_DIR", "/environment"}}));
@@ -32,6 +33,7 @@ TEST(SettingsTest, TakesTheEnvironmentWithoutOptions) {
   EXPECT_EQ(settings->config.compile_mode, CompileMode::kNever);
   EXPECT_EQ(settings->config.compile_threads, 7);
   EXPECT_EQ(settings->config.pdl, PdlMode::kOff);
+  EXPECT_FALSE(settings->config.decline_slower);
   EXPECT_EQ(settings->config.device_profile, "gh200");
 }
 
@@ -41,6 +43,7 @@ TEST(SettingsTest, ZeroedOptionsChangeNothing) {
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->config.compile_mode, CompileMode::kNever);
   EXPECT_EQ(settings->config.log_level, LogLevel::kError);
+  EXPECT_FALSE(settings->config.decline_slower);
   EXPECT_THAT(settings->config.cache_dirs, ElementsAre("/environment"));
 }
 
@@ -51,6 +54,7 @@ TEST(SettingsTest, OptionsBeatTheEnvironment) {
   options.compile_mode = FUSEBOX_COMPILE_BLOCK;
   options.compile_threads = 3;
   options.pdl = FUSEBOX_SWITCH_ON;
+  options.decline_slower = FUSEBOX_SWITCH_ON;
   options.log_level = FUSEBOX_LOG_TRACE;
   const auto settings = MakeSettings(&options, SomeEnvironment());
   ASSERT_TRUE(settings.ok()) << settings.status();
@@ -60,6 +64,7 @@ TEST(SettingsTest, OptionsBeatTheEnvironment) {
   EXPECT_EQ(settings->config.compile_mode, CompileMode::kBlock);
   EXPECT_EQ(settings->config.compile_threads, 3);
   EXPECT_EQ(settings->config.pdl, PdlMode::kOn);
+  EXPECT_TRUE(settings->config.decline_slower);
   EXPECT_EQ(settings->config.log_level, LogLevel::kTrace);
 }
 

@@ -25,6 +25,7 @@ class ProcessSession : public testing::Environment {
     Config config = ReadConfig(fusebox::Environment::OfProcess()).value();
     config.cache_dirs = {cache_dir_};
     config.compile_mode = CompileMode::kBlock;
+    config.decline_slower = false;
     auto session = GpuSession::Open(config);
     failure_ = session.status();
     if (session.ok()) session_ = *std::move(session);
@@ -64,6 +65,7 @@ std::string GpuTest::MakeFolder(const std::string& name) const {
 
 fusebox_engine_options GpuTest::EngineOptions() const {
   fusebox_engine_options options = api::EngineOptions();
+  options.decline_slower = FUSEBOX_SWITCH_OFF;  // kernels are judged, not whether they pay
   options.cache_dirs = cache_dir().c_str();
   options.compile_mode = FUSEBOX_COMPILE_BLOCK;
   return options;

@@ -56,6 +56,7 @@ class GpuLadderTest : public LaunchTest {
     settings_.config = *std::move(config);
     settings_.config.cache_dirs = {cache_dir()};
     settings_.config.compile_mode = CompileMode::kBlock;
+    settings_.config.decline_slower = false;
   }
 
   // Clusters of the portable sizes, twice as many as the profile has.

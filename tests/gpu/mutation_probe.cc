@@ -165,6 +165,7 @@ absl::StatusOr<Finding> RunProbe(const Mutation& mutation, ProbeEdits edits) {
   Config config = ReadConfig(Environment::OfProcess()).value();
   config.cache_dirs = {ProbeCacheFolder(getppid())};
   config.compile_mode = CompileMode::kBlock;
+  config.decline_slower = false;
   FUSEBOX_ASSIGN_OR_RETURN(const std::unique_ptr<GpuSession> session, GpuSession::Open(config));
   FUSEBOX_ASSIGN_OR_RETURN(Probe probe, Probe::Make(session.get(), mutation.op));
   FUSEBOX_ASSIGN_OR_RETURN(const TemplateSet templates,

@@ -53,6 +53,37 @@ TEST(CommandTest, PlanExplainsAnOp) {
                     HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
 }
 
+// 2048 x 8192 is predicted to lose at 128 tokens, and to win at 8.
+TEST(CommandTest, PlanShowsBothPathsAndTheVerdict) {
+  const std::vector<std::string> arguments = {"plan",     "--gpu",    "h200-sxm",
+                                              "--hidden", "2048",     "--intermediate",
+                                              "8192",     "--tokens", "8,128"};
+  const CommandResult result = RunCommand(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\nunfused    "), HasSubstr("\nverdict    served\n"),
+                                HasSubstr("\nverdict    declined: fusion_pays: "),
+                                HasSubstr("FUSEBOX_DECLINE_SLOWER=0")));
+  const CommandResult all = RunCommand(arguments, {{"FUSEBOX_DECLINE_SLOWER", "0"}});
+  EXPECT_THAT(all.out, HasSubstr("\nverdict    served though slower: FUSEBOX_DECLINE_SLOWER=0\n"));
+  EXPECT_THAT(all.out, Not(HasSubstr("declined: ")));
+}
+
+TEST(CommandTest, PlanAsJsonHasTheUnfusedPathAndTheRule) {
+  const CommandResult result =
+      RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "2048", "--intermediate", "8192",
+                  "--tokens", "8,128", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json json = result.Json();
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_FALSE(json[0].contains("declined"));
+  EXPECT_EQ(json[1]["rule"], "fusion_pays");
+  for (const nlohmann::json& op : json) {
+    const double fused_us = op["search"]["best"]["cost"]["us"].get<double>();
+    const double unfused_us = op["search"]["unfused"]["us"].get<double>();
+    EXPECT_EQ(fused_us > unfused_us, op.contains("declined")) << op;
+  }
+}
+
 TEST(CommandTest, PlanPrintsJson) {
   const CommandResult result =
       RunCommand({"plan", "--gpu", "h100-sxm", "--json", "--model",

@@ -154,5 +154,17 @@ TEST(VerifyBenchTest, ADeclinedOpIsNoFailureOfCompileOnly) {
   EXPECT_THAT(result.out, HasSubstr("0 of "));
 }
 
+// 2048 x 8192 at 128 tokens is declined by fusion_pays; whether a kernel is right is asked of it
+// too.
+TEST(VerifyBenchTest, TakesKernelsThatDoNotPay) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      RunCommand({"verify", "--compile-only", "--gpu", "h200-sxm", "--hidden", "2048",
+                  "--intermediate", "8192", "--tokens", "128", "--cache-dir", folder.path("cache")},
+                 {{"FUSEBOX_DECLINE_SLOWER", "1"}});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("1 of 1 ops"));
+}
+
 }  // namespace
 }  // namespace fusebox

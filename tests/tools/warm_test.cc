@@ -64,6 +64,28 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
   }
 }
 
+// Qwen3-8B's tile of 128 tokens is predicted to lose at 1 GPU; its tile of 8 to win.
+TEST_F(WarmTest, LeavesOutWhatDoesNotPayUnlessAskedForIt) {
+  const std::vector<std::string> arguments = {
+      "warm",       "--model",  "bench/models/Qwen--Qwen3-8B.json",
+      "--gpu",      "h200-sxm", "--tokens",
+      "8,128",      "--bare",   "--cache-dir",
+      root_.path(), "--json"};
+  const CommandResult result = RunCommand(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const nlohmann::json json = result.Json();
+  EXPECT_EQ(json["totals"]["declined"], 1);
+  EXPECT_EQ(json["totals"]["compiled"], 1);
+  EXPECT_EQ(json["kernels"][1]["token_tile"], 128);
+  EXPECT_EQ(json["kernels"][1]["rule"], "fusion_pays");
+
+  std::vector<std::string> all = arguments;
+  all.push_back("--even-if-slower");
+  EXPECT_EQ(RunCommand(all).Json()["totals"]["declined"], 0);
+  const CommandResult knob = RunCommand(arguments, {{"FUSEBOX_DECLINE_SLOWER", "0"}});
+  EXPECT_EQ(knob.Json()["totals"]["cached"], 2) << knob.out;
+}
+
 TEST_F(WarmTest, CompilesOnItsOwnThreadWhereNoOtherStarts) {
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);

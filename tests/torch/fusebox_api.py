@@ -21,6 +21,7 @@ BIAS_UP, BIAS_DOWN = 1, 2
 COMPILE_NEVER = 3
 PREPARE_BLOCK, PREPARE_BACKGROUND = 1, 2
 LOG_OFF = 6
+SWITCH_OFF = 2
 
 # Header name of every constant above.
 CONSTANTS = {
@@ -28,7 +29,7 @@ CONSTANTS = {
     "FUSEBOX_BIAS_UP": BIAS_UP, "FUSEBOX_BIAS_DOWN": BIAS_DOWN,
     "FUSEBOX_COMPILE_NEVER": COMPILE_NEVER,
     "FUSEBOX_PREPARE_BLOCK": PREPARE_BLOCK, "FUSEBOX_PREPARE_BACKGROUND": PREPARE_BACKGROUND,
-    "FUSEBOX_LOG_OFF": LOG_OFF,
+    "FUSEBOX_LOG_OFF": LOG_OFF, "FUSEBOX_SWITCH_OFF": SWITCH_OFF,
     **{f"FUSEBOX_{prefix}_{name.upper()}": value
        for prefix, values in (("DTYPE", DTYPES), ("ACTIVATION", ACTIVATIONS), ("GATE_UP", GATE_UP),
                               ("LAYOUT", LAYOUTS), ("NORM", NORMS), ("RESIDUAL", RESIDUAL_MODES),
@@ -42,7 +43,8 @@ class EngineOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("device_ordinal", c_int32),
                 ("device_profile", c_char_p), ("cache_dirs", c_char_p),
                 ("compile_mode", c_int32), ("compile_threads", c_int32), ("pdl", c_int32),
-                ("log_level", c_int32), ("log_callback", c_void_p), ("log_user", c_void_p)]
+                ("log_level", c_int32), ("log_callback", c_void_p), ("log_user", c_void_p),
+                ("decline_slower", c_int32)]
 
 
 class FfnDesc(ctypes.Structure):

@@ -89,7 +89,8 @@ class Fusebox:
         self.library = fusebox_api.Library(path)
         self.tokens = tokens
         self.engine = fusebox_api.Engine(self.library, device_ordinal=torch.cuda.current_device(),
-                                         compile_threads=8)
+                                         compile_threads=8,
+                                         decline_slower=fusebox_api.SWITCH_OFF)
         self.stream = torch.cuda.Stream()
 
     def reserve(self, ops):
