@@ -88,7 +88,7 @@ phase_torch() {
 }
 
 phase_tests() {
-  FUSEBOX_TEST_SECONDS=300 scripts/gpu_tests.sh "$bin" "$out/tests" >"$out/tests.log" 2>&1
+  FUSEBOX_TEST_SECONDS=400 FUSEBOX_TEST_JOBS=4 scripts/gpu_tests.sh "$bin" "$out/tests" >"$out/tests.log" 2>&1
   note tests $? "$(tail -n 1 "$out/tests.log")"
   grep -v '^gpu_tests:' "$out/tests.log"
 }
