@@ -53,11 +53,11 @@ TEST(CommandTest, PlanExplainsAnOp) {
                     HasSubstr("chosen by  "), HasSubstr("8 CTAs\n  t8  ")));
 }
 
-// 2048 x 8192 is predicted to lose at 128 tokens, and to win at 8.
+// 4096 x 11008 in layout in_out is predicted to lose at 128 tokens, and to win at 8.
 TEST(CommandTest, PlanShowsBothPathsAndTheVerdict) {
-  const std::vector<std::string> arguments = {"plan",     "--gpu",    "h200-sxm",
-                                              "--hidden", "2048",     "--intermediate",
-                                              "8192",     "--tokens", "8,128"};
+  const std::vector<std::string> arguments = {"plan",  "--gpu",          "h200-sxm", "--hidden",
+                                              "4096",  "--intermediate", "11008",    "--tokens",
+                                              "8,128", "--layout",       "in_out"};
   const CommandResult result = RunCommand(arguments);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("\nunfused    "), HasSubstr("\nverdict    served\n"),
@@ -70,8 +70,8 @@ TEST(CommandTest, PlanShowsBothPathsAndTheVerdict) {
 
 TEST(CommandTest, PlanAsJsonHasTheUnfusedPathAndTheRule) {
   const CommandResult result =
-      RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "2048", "--intermediate", "8192",
-                  "--tokens", "8,128", "--json"});
+      RunCommand({"plan", "--gpu", "h200-sxm", "--hidden", "4096", "--intermediate", "11008",
+                  "--layout", "in_out", "--tokens", "8,128", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const nlohmann::json json = result.Json();
   ASSERT_EQ(json.size(), 2u);

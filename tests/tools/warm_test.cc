@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/model/manifest.h"
 #include "tests/tools/command_runner.h"
 
 namespace fusebox {
@@ -64,13 +65,18 @@ TEST_F(WarmTest, CompilesOnceThenFindsEverything) {
   }
 }
 
-// Qwen3-8B's tile of 128 tokens is predicted to lose at 1 GPU; its tile of 8 to win.
+// 4096 x 11008 in layout in_out is predicted to lose at 128 tokens, and to win at 8.
 TEST_F(WarmTest, LeavesOutWhatDoesNotPayUnlessAskedForIt) {
-  const std::vector<std::string> arguments = {
-      "warm",       "--model",  "bench/models/Qwen--Qwen3-8B.json",
-      "--gpu",      "h200-sxm", "--tokens",
-      "8,128",      "--bare",   "--cache-dir",
-      root_.path(), "--json"};
+  const std::string manifest = root_.path("recorded.jsonl");
+  {
+    const FfnProblem problem = {
+        .hidden = DimK(4096), .intermediate = DimN(11008), .layout = WeightLayout::kInOut};
+    std::ofstream file(manifest);
+    for (const int tile : {8, 128})
+      file << ManifestLine({.profile = "h200-sxm", .op = {.problem = problem, .token_tile = tile}});
+  }
+  const std::vector<std::string> arguments = {"warm",        "--manifest", manifest,
+                                              "--cache-dir", root_.path(), "--json"};
   const CommandResult result = RunCommand(arguments);
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const nlohmann::json json = result.Json();
