@@ -19,6 +19,7 @@
 #include "src/plan/cost_model.h"
 #include "src/plan/legality.h"
 #include "src/plan/preference.h"
+#include "tests/plan/profile_fit.h"
 #include "tests/plan/some_plan.h"
 
 namespace fusebox {
@@ -68,11 +69,6 @@ Measurements ReadAll(const DeviceSpec& device) {
     }
   }
   return all;
-}
-
-double Quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 std::vector<double> Ranks(const std::vector<double>& values) {
@@ -194,25 +190,13 @@ double Loss(const Measurements& by_problem, const DeviceSpec& device) {
   return loss;
 }
 
-// Pattern search: each constant a step up or down while that helps, then with half the step.
-DeviceSpec Fit(DeviceSpec device, const Measurements& by_problem) {
-  double best = Loss(by_problem, device);
-  for (double step = 0.2; step > 0.001;) {
-    const double before = best;
-    for (const FittedConstant& constant : kFitted) {
-      for (double factor : {1 + step, 1 / (1 + step)}) {
-        DeviceSpec changed = device;
-        changed.*constant.value *= factor;
-        const double loss = Loss(by_problem, changed);
-        if (loss < best) {
-          best = loss;
-          device = changed;
-        }
-      }
-    }
-    if (before - best < 1e-4 * before) step /= 2;
-  }
-  return device;
+DeviceSpec Fit(const DeviceSpec& start, const Measurements& by_problem) {
+  return FitProfile(
+      start, kFitted, 0.001,
+      [](DeviceSpec& device, const FittedConstant& constant) -> double& {
+        return device.*constant.value;
+      },
+      [&](const DeviceSpec& device) { return Loss(by_problem, device); });
 }
 
 TEST(MeasuredPlansTest, TheProfileHoldsTheFit) {
