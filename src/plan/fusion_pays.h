@@ -18,7 +18,7 @@ namespace fusebox {
 enum class SlowerPlans : int32_t { kDecline = 1, kServe };
 
 // OK, or Declined with both predictions. They are compared as they are: on the rows of
-// which both paths were measured (measured_unfused_test) a margin either way lost time.
+// which both paths were measured (measured_unfused_test) a margin of 10 % either way lost time.
 absl::Status CheckFusionPays(const SearchReport& report, const DeviceSpec& device);
 
 }  // namespace fusebox
