@@ -1,5 +1,7 @@
 #include "tests/source/sample_plans.h"
 
+#include "tests/plan/some_plan.h"
+
 namespace fusebox {
 
 std::vector<SamplePlan> SamplePlans() {
@@ -147,21 +149,7 @@ std::vector<SamplePlan> SamplePlans() {
             .down = {.rows_per_pass = 88, .k_per_slot = 64, .k_ctas = 4},
             .edge_scope = Scope::kGrid,
             .combine = Combine::kDsmReduceScatter}},
-          {"grid_gather_split_multicast_token_rows_t64",
-           {.problem = {.hidden = DimK(4096), .intermediate = DimN(11008)},
-            .token_tile = 64,
-            .cluster_size = 4,
-            .num_clusters = 29,
-            .consumer_warpgroups = 2,
-            .mma_rows = MmaRows::kTokens,
-            .ring_slots = 4,
-            .slots_in_flight = 4,
-            .activation_slots = 4,
-            .up = {.rows_per_pass = 96, .k_per_slot = 64, .k_warpgroups = 2},
-            .down = {.rows_per_pass = 144, .k_per_slot = 64, .k_warpgroups = 2, .k_ctas = 4},
-            .edge_scope = Scope::kGrid,
-            .combine = Combine::kDsmReduceScatter,
-            .activation_multicast = true}},
+          {"grid_gather_split_multicast_token_rows_t64", SomeSplitPlan()},
           {"grid_gather_half_split_multicast_token_rows_sandwich_fp16_t128",
            {.problem = {.hidden = DimK(1024),
                         .intermediate = DimN(3072),
